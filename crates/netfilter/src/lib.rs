@@ -1,1 +1,34 @@
-//! netfilter
+//! Reads what Linux's netfilter says of connections, over netlink.
+//!
+//! Octets come from the kernel through a [`ConntrackSocket`] (dumps, lookups, counts), an [`EventSocket`] or an
+//! [`nflog`] reader; they leave as borrowed [`Connection`]s. Read [`Connection`] and [`Dump`] first.
+//!
+//! There is no flow state here, no clock and no IPFIX: what a connection was a moment ago is the caller's to remember.
+//! What could not be read, or was lost on the way, is counted and said: [`DumpOutcome`], [`Malformed`], [`Error`].
+
+mod attribute;
+mod channel;
+mod connection;
+mod dump;
+mod error;
+mod filter;
+mod malformed;
+mod message;
+mod os;
+mod request;
+mod socket;
+mod state;
+mod stats;
+pub mod tracking;
+mod tuple;
+
+pub use channel::SocketOptions;
+pub use connection::{Connection, Counters};
+pub use dump::{Dump, DumpOutcome, Entries, Incomplete};
+pub use error::Error;
+pub use filter::{Filter, Masked, TupleFilter};
+pub use malformed::{Malformed, Problem};
+pub use socket::ConntrackSocket;
+pub use state::{ProtocolState, Status};
+pub use stats::Counts;
+pub use tuple::{Family, Tuple};

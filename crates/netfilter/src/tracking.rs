@@ -1,0 +1,119 @@
+//! Turns connection tracking on in a network namespace that tracks nothing yet, without the `nft` program.
+//!
+//! A namespace tracks connections only while some rule needs it. [`enable`] adds the smallest such rule over nf_tables'
+//! netlink interface (include/uapi/linux/netfilter/nf_tables.h), for demonstrations and tests.
+
+use neli::consts::socket::{Msg, NlFamily};
+use neli::socket::NlSocket;
+use neli::utils::Groups;
+
+use crate::channel::{BUFFER, Channel, SocketOptions};
+use crate::error::Error;
+use crate::message::{Messages, flag, kind};
+use crate::request::{Head, Request};
+
+const TABLE: &str = "conntrack_ipfix";
+const CHAIN: &str = "output";
+const NFPROTO_INET: u8 = 1;
+const NF_TABLES: u16 = 10;
+const APPEND: u16 = 0x800;
+
+/// Adds the table `inet conntrack_ipfix` with one output chain whose only rule loads `ct state`: from then on every
+/// connection that leaves a local socket, loopback included, is tracked in the calling thread's network namespace.
+/// Repeating it adds a second such rule, which changes nothing.
+///
+/// # Errors
+/// [`Error::Permission`] without CAP_NET_ADMIN; [`Error::Netlink`] on a kernel without nf_tables.
+pub fn enable() -> Result<(), Error> {
+    const OPERATION: &str = "turn connection tracking on";
+    let channel = Channel::open(OPERATION, SocketOptions::default(), Groups::empty())?;
+    let mut request = Request::new();
+    let batch = |kind, sequence| Head {
+        kind,
+        flags: flag::REQUEST,
+        sequence,
+        family: 0,
+        resource: NF_TABLES,
+    };
+    let change = |message: u16, flags, sequence| Head {
+        kind: NF_TABLES << 8 | message,
+        flags: flag::REQUEST | flag::ACK | flag::CREATE | flags,
+        sequence,
+        family: NFPROTO_INET,
+        resource: 0,
+    };
+    // NFNL_MSG_BATCH_BEGIN, NEWTABLE, NEWCHAIN, NEWRULE, NFNL_MSG_BATCH_END.
+    request.message(batch(0x10, 1), |_| {});
+    request.message(change(0, 0, 2), |table| table.string(1, TABLE));
+    request.message(change(3, 0, 3), |chain| {
+        chain.string(1, TABLE);
+        chain.string(3, CHAIN);
+        chain.nested(4, |hook| {
+            hook.be32(1, 3); // NF_INET_LOCAL_OUT
+            hook.be32(2, 0); // priority
+        });
+        chain.string(7, "filter");
+    });
+    request.message(change(6, APPEND, 4), |rule| {
+        rule.string(1, TABLE);
+        rule.string(2, CHAIN);
+        rule.nested(4, |expressions| {
+            expressions.nested(1, |expression| {
+                expression.string(1, "ct");
+                expression.nested(2, |data| {
+                    data.be32(1, 1); // NFT_REG_1
+                    data.be32(2, 0); // NFT_CT_STATE
+                });
+            });
+        });
+    });
+    request.message(batch(0x11, 5), |_| {});
+    channel.send(OPERATION, request.octets())?;
+    channel.acknowledged(OPERATION, &mut vec![0; BUFFER], 2, 3)
+}
+
+/// Brings the loopback interface of the calling thread's network namespace up (RTM_NEWLINK on interface 1 with IFF_UP).
+///
+/// # Errors
+/// [`Error::Permission`] without CAP_NET_ADMIN.
+pub fn loopback_up() -> Result<(), Error> {
+    const OPERATION: &str = "bring the loopback interface up";
+    const RTM_NEWLINK: u16 = 16;
+    const IFF_UP: u32 = 1;
+    let failed = |source| Error::from_io(OPERATION, source);
+    let socket = NlSocket::connect(NlFamily::Route, None, Groups::empty()).map_err(failed)?;
+    // struct ifinfomsg: family u8, padding u8, type u16, index i32, flags u32, change u32.
+    let mut ifinfomsg = Vec::with_capacity(16);
+    ifinfomsg.extend([0; 4]);
+    for field in [1u32, IFF_UP, IFF_UP] {
+        ifinfomsg.extend(field.to_ne_bytes());
+    }
+    let mut request = Request::new();
+    request.raw_message(
+        RTM_NEWLINK,
+        flag::REQUEST | flag::ACK,
+        1,
+        &ifinfomsg,
+        |_| {},
+    );
+    socket
+        .send(request.octets(), Msg::empty())
+        .map_err(failed)?;
+    let mut buffer = vec![0; 8192];
+    let (length, _) = socket
+        .recv(buffer.as_mut_slice(), Msg::empty())
+        .map_err(failed)?;
+    let mut messages = Messages::new(buffer.get(..length).unwrap_or_default());
+    while let Ok(Some(message)) = messages.next() {
+        if message.kind == kind::ERROR {
+            return match message.errno() {
+                0 => Ok(()),
+                errno => Err(Error::from_errno(OPERATION, errno)),
+            };
+        }
+    }
+    Err(Error::from_errno(
+        OPERATION,
+        rustix::io::Errno::IO.raw_os_error(),
+    ))
+}
