@@ -1,0 +1,89 @@
+//! Records taken and not yet settled.
+
+use std::mem;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::observation::Counters;
+use crate::record::EndReason;
+
+/// What one record of a batch held.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Item {
+    pub(crate) slot: u32,
+    pub(crate) generation: u32,
+    pub(crate) totals: [Counters; 2],
+    pub(crate) record_end_s: u32,
+    pub(crate) reason: EndReason,
+    /// Activity without counters that this record tells of.
+    pub(crate) moved: bool,
+}
+
+/// Records taken from the table. Settle it once, by `commit`, `rollback` or `lose`, in any order among batches. One that is
+/// dropped instead is rolled back at the table's next call, and counted.
+#[derive(Debug)]
+pub struct Batch {
+    pub(crate) items: Vec<Item>,
+    pub(crate) taken_ms: u64,
+    returns: Arc<Returns>,
+}
+
+impl Batch {
+    pub(crate) fn new(items: Vec<Item>, taken_ms: u64, returns: Arc<Returns>) -> Self {
+        Self {
+            items,
+            taken_ms,
+            returns,
+        }
+    }
+
+    /// Records in it; never 0.
+    #[must_use]
+    #[allow(
+        clippy::len_without_is_empty,
+        reason = "a batch is never empty: take_batch gives None instead"
+    )]
+    pub fn len(&self) -> usize {
+        self.items.len()
+    }
+
+    /// Takes the records out: what is left drops without a trace.
+    pub(crate) fn settle(mut self) -> Vec<Item> {
+        mem::take(&mut self.items)
+    }
+}
+
+impl Drop for Batch {
+    fn drop(&mut self) {
+        if !self.items.is_empty() {
+            self.returns.put(mem::take(&mut self.items));
+        }
+    }
+}
+
+/// Where dropped batches wait for the table. A batch may be dropped on any thread.
+#[derive(Debug, Default)]
+pub(crate) struct Returns {
+    any: AtomicBool,
+    batches: Mutex<Vec<Vec<Item>>>,
+}
+
+impl Returns {
+    fn put(&self, items: Vec<Item>) {
+        self.batches
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(items);
+        self.any.store(true, Ordering::Release);
+    }
+
+    /// The batches dropped since the last call. Costs one load when there are none.
+    pub(crate) fn take(&self) -> Vec<Vec<Item>> {
+        if !self.any.load(Ordering::Acquire) {
+            return Vec::new();
+        }
+        let mut batches = self.batches.lock().unwrap_or_else(PoisonError::into_inner);
+        self.any.store(false, Ordering::Release);
+        mem::take(&mut *batches)
+    }
+}
