@@ -1,1 +1,23 @@
-//! ipfix
+//! IPFIX (RFC 7011): an exporter's encoders and a bounded decoder. No sockets, no clock, no flow state.
+//!
+//! On the way out data enters as a [`Flow`] pushed into a [`BodyEncoder`], leaves as [`Body`] values, and a
+//! [`Session`] makes each message's header, the template messages and the options records. A [`Profile`] says which
+//! elements a record has; a [`Format`] is a profile compiled. Read [`Flow`] and [`Format`] first.
+
+mod encode;
+mod error;
+mod flow;
+
+pub mod element;
+pub mod message;
+mod profile;
+pub mod registry;
+pub mod template;
+
+pub use encode::body::{Body, BodyEncoder, Pushed};
+pub use encode::format::Format;
+pub use encode::options::Statistics;
+pub use encode::session::Session;
+pub use error::{FormatError, ProfileError};
+pub use flow::{Counters, Denied, Flow, Names, PolicyNames};
+pub use profile::Profile;

@@ -1,0 +1,223 @@
+//! Encodes flows into message bodies: headers are stamped later, by each session that sends them.
+
+use std::sync::Arc;
+
+use crate::encode::format::{CompiledTemplate, Format};
+use crate::flow::Flow;
+use crate::message::{HEADER_LEN, MessageHeader, SET_HEADER_LEN, SetHeader, length};
+use crate::profile::shape::Shape;
+
+/// One message but for its export time and sequence number.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Body {
+    /// The whole message. Version, length and domain are filled; export time and sequence number are zero, and
+    /// [`crate::Session::header`] makes the 16 octets to put in front of `octets[16..]`.
+    pub octets: Vec<u8>,
+    /// Data records in it.
+    pub records: u32,
+    /// Sum of the records' packet deltas, both directions.
+    pub packets: u64,
+    /// Sum of the records' octet deltas, both directions.
+    pub total_octets: u64,
+}
+
+impl Body {
+    /// The sets: what follows the header.
+    pub fn sets(&self) -> &[u8] {
+        self.octets.get(HEADER_LEN..).unwrap_or_default()
+    }
+}
+
+/// What became of a flow that was pushed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Pushed {
+    /// It is in an open message.
+    Added,
+    /// It does not fit the open message and no further one may be started; nothing was added.
+    Full,
+    /// It fits no message of this format's maximum size; nothing was added.
+    TooLarge,
+}
+
+/// Encodes one batch for one format into one or more message bodies.
+#[derive(Debug)]
+pub struct BodyEncoder {
+    format: Arc<Format>,
+    /// Open messages: one, or one a template where a message holds one set.
+    lanes: Vec<Lane>,
+    closed: Vec<Body>,
+}
+
+/// An open message; empty octets: none is open.
+#[derive(Debug, Default)]
+struct Lane {
+    octets: Vec<u8>,
+    /// Offset of the open set's header and the template it follows.
+    set: Option<(usize, u16)>,
+    records: u32,
+    packets: u64,
+    total_octets: u64,
+}
+
+/// A message is given this much more room than its maximum, so that the record that crosses it seldom reallocates.
+const OVERFLOW_ROOM: usize = 512;
+
+impl BodyEncoder {
+    /// An encoder with nothing in it.
+    pub fn new(format: &Arc<Format>) -> Self {
+        let mut lanes = Vec::new();
+        lanes.resize_with(format.lanes(), Lane::default);
+        Self {
+            format: Arc::clone(format),
+            lanes,
+            closed: Vec::new(),
+        }
+    }
+
+    /// Adds one flow. `may_start`: whether a further message may be started when the flow does not fit the open one.
+    /// The first message (in the antrea profile: the first of each family) is started in any case.
+    pub fn push(&mut self, flow: &Flow<'_>, may_start: bool) -> Pushed {
+        let Self {
+            format,
+            lanes,
+            closed,
+        } = self;
+        let template = format
+            .by_shape
+            .get(Shape::of(flow).index())
+            .and_then(|index| format.templates.get(*index as usize));
+        // Every shape has a template and every template a lane: `Format::new` made them so.
+        let Some(compiled) = template else {
+            return Pushed::TooLarge;
+        };
+        let Some(lane) = lanes.get_mut(compiled.lane) else {
+            return Pushed::TooLarge;
+        };
+        let pushed = lane.push(flow, compiled, format, may_start, closed);
+        if pushed == Pushed::Added {
+            lane.count(flow);
+        }
+        pushed
+    }
+
+    /// Closes what is open and hands over all bodies, in the order in which they were filled; the encoder is empty then.
+    pub fn finish(&mut self) -> Vec<Body> {
+        for lane in &mut self.lanes {
+            lane.close(&self.format, &mut self.closed);
+        }
+        std::mem::take(&mut self.closed)
+    }
+}
+
+impl Lane {
+    fn push(
+        &mut self,
+        flow: &Flow<'_>,
+        compiled: &CompiledTemplate,
+        format: &Format,
+        may_start: bool,
+        closed: &mut Vec<Body>,
+    ) -> Pushed {
+        let id = compiled.template.id;
+        let before = self.octets.len();
+        let set_before = self.set;
+        if before == 0 {
+            self.octets.reserve(format.max_message_size + OVERFLOW_ROOM);
+            self.octets.extend_from_slice(&[0; HEADER_LEN]);
+        }
+        if !matches!(self.set, Some((_, open)) if open == id) {
+            self.close_set();
+            self.set = Some((self.octets.len(), id));
+            self.octets.extend_from_slice(&[0; SET_HEADER_LEN]);
+        }
+        let start = self.octets.len();
+        for step in &compiled.steps {
+            step.push(flow, &mut self.octets);
+        }
+        if self.octets.len() <= format.max_message_size {
+            return Pushed::Added;
+        }
+        let record = self.octets.len() - start;
+        let too_large = HEADER_LEN + SET_HEADER_LEN + record > format.max_message_size;
+        if too_large || !may_start {
+            self.octets.truncate(before);
+            self.set = set_before;
+            return if too_large {
+                Pushed::TooLarge
+            } else {
+                Pushed::Full
+            };
+        }
+        // The record moves on into a message of its own, where the next ones will follow it.
+        let mut next = Vec::with_capacity(format.max_message_size + OVERFLOW_ROOM);
+        next.extend_from_slice(&[0; HEADER_LEN + SET_HEADER_LEN]);
+        next.extend_from_slice(self.octets.get(start..).unwrap_or_default());
+        self.octets.truncate(before);
+        self.set = set_before;
+        self.close(format, closed);
+        self.octets = next;
+        self.set = Some((HEADER_LEN, id));
+        Pushed::Added
+    }
+
+    #[inline]
+    fn count(&mut self, flow: &Flow<'_>) {
+        let [original, reply] = flow.deltas;
+        self.records += 1;
+        self.packets = self
+            .packets
+            .saturating_add(original.packets)
+            .saturating_add(reply.packets);
+        self.total_octets = self
+            .total_octets
+            .saturating_add(original.octets)
+            .saturating_add(reply.octets);
+    }
+
+    /// Fills the open set's header. Harmless to do again: a set that stays open is filled anew when it ends.
+    fn close_set(&mut self) {
+        let Some((at, id)) = self.set.take() else {
+            return;
+        };
+        let header = SetHeader {
+            id,
+            length: length(self.octets.len() - at),
+        };
+        if let Some(place) = self.octets.get_mut(at..at + SET_HEADER_LEN) {
+            place.copy_from_slice(&header.emit());
+        }
+    }
+
+    fn close(&mut self, format: &Format, closed: &mut Vec<Body>) {
+        self.close_set();
+        let Lane {
+            mut octets,
+            records,
+            packets,
+            total_octets,
+            ..
+        } = std::mem::take(self);
+        if records == 0 {
+            return;
+        }
+        let header = MessageHeader {
+            length: length(octets.len()),
+            export_time: 0,
+            sequence: 0,
+            domain: format.domain,
+        };
+        if let Some(place) = octets.get_mut(..HEADER_LEN) {
+            place.copy_from_slice(&header.emit());
+        }
+        // Bodies wait in windows that count octets, not capacity.
+        if octets.len() < octets.capacity() / 2 {
+            octets.shrink_to_fit();
+        }
+        closed.push(Body {
+            octets,
+            records,
+            packets,
+            total_octets,
+        });
+    }
+}
