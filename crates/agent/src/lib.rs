@@ -1,1 +1,29 @@
-//! agent
+//! Joins conntrack, the flow table and the IPFIX encoder.
+//!
+//! Data enters through [`poll`](crate::poll) as connections of the kernel, is kept as flows, and leaves
+//! through [`Exporter::take_batch`] as IPFIX message bodies. One kernel thread per exporter owns the netlink
+//! sockets and the network namespace; every other call comes from the thread that owns the [`Exporter`].
+//!
+//! Read [`Exporter`] and [`Selection`] first.
+
+mod clock;
+mod dump;
+mod error;
+mod export;
+mod exporter;
+mod kernel_thread;
+mod notice;
+mod observation;
+mod own_sessions;
+mod poll;
+mod selection;
+mod wake;
+
+pub use clock::now;
+pub use dump::{Dumped, dump};
+pub use error::Error;
+pub use export::{BatchId, EncodedBatch, FormatId, FormatSpec, ProfileName};
+pub use exporter::{Config, Exporter, Stats};
+pub use notice::{Notice, PollSummary};
+pub use own_sessions::OwnSession;
+pub use selection::{Network, Selection, SelectionError};

@@ -14,6 +14,7 @@ mod error;
 mod filter;
 mod malformed;
 mod message;
+pub mod netns;
 mod os;
 mod request;
 mod socket;

@@ -1,0 +1,279 @@
+//! One pass over the kernel's table, as JSON text: what `conntrack-ipfix dump` prints.
+//!
+//! Names are those of exported records where IPFIX has an element, and conntrack's own for the rest.
+
+use std::net::IpAddr;
+
+use netfilter::netns::Netns;
+use netfilter::{Connection, ConntrackSocket, ProtocolState, Tuple};
+use serde::Serialize;
+
+use crate::Error;
+use crate::selection::Selection;
+
+/// How a dump ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Dumped {
+    /// Connections that were selected.
+    pub connections: u64,
+    /// Messages that could not be read, and were skipped.
+    pub malformed: u64,
+    /// False when the kernel did not give the whole table.
+    pub complete: bool,
+}
+
+/// Dumps the connections of `selection` as JSON lines, one receive buffer (about 130 connections) at a time.
+/// `sink` returns false to stop. Enters `netns` with the calling thread, which has to end in it.
+pub fn dump(
+    selection: &Selection,
+    netns: Option<&Netns>,
+    mut sink: impl FnMut(Vec<u8>) -> bool,
+) -> Result<Dumped, Error> {
+    selection.check()?;
+    if let Some(netns) = netns {
+        netns.enter()?;
+    }
+    let mut socket = ConntrackSocket::open()?;
+    let zones: Vec<Option<u16>> = match selection.zones.as_slice() {
+        [] => vec![None],
+        zones => zones.iter().copied().map(Some).collect(),
+    };
+    let mut dumped = Dumped {
+        connections: 0,
+        malformed: 0,
+        complete: true,
+    };
+    for (at, &zone) in zones.iter().enumerate() {
+        let mut dump = socket.dump(&selection.filter(zone))?;
+        while let Some(entries) = dump.next_buffer()? {
+            let mut lines = Vec::with_capacity(64 * 1024);
+            for connection in entries {
+                // An entry with a zone for each direction answers to both, and is printed once.
+                let printed =
+                    zones
+                        .get(..at)
+                        .unwrap_or_default()
+                        .iter()
+                        .flatten()
+                        .any(|&earlier| {
+                            connection.original_zone() == earlier
+                                || connection.reply_zone() == earlier
+                        });
+                if !printed && selection.admits(&connection) {
+                    write_line(&mut lines, &connection)?;
+                    dumped.connections += 1;
+                }
+            }
+            if !lines.is_empty() && !sink(lines) {
+                dumped.complete = false;
+                return Ok(dumped);
+            }
+        }
+        let outcome = dump.finish();
+        dumped.malformed += outcome.malformed;
+        dumped.complete &= outcome.complete;
+    }
+    Ok(dumped)
+}
+
+fn write_line(lines: &mut Vec<u8>, connection: &Connection<'_>) -> Result<(), Error> {
+    serde_json::to_writer(&mut *lines, &Line::new(connection)).map_err(|error| Error::System {
+        operation: "write a connection as JSON",
+        source: error.into(),
+    })?;
+    lines.push(b'\n');
+    Ok(())
+}
+
+/// A connection as one JSON object. What the kernel did not say is left out.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Line<'a> {
+    #[serde(flatten)]
+    original: Direction,
+    #[serde(flatten)]
+    nat: Option<Nat>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    octet_total_count: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    packet_total_count: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reverse_octet_total_count: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reverse_packet_total_count: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    flow_start_nanoseconds: Option<String>,
+    #[serde(rename = "ingressVRFID")]
+    zone: u16,
+    #[serde(rename = "egressVRFID")]
+    reply_zone: u16,
+    mark: u32,
+    conntrack_id: u32,
+    status: Vec<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tcp_state: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sctp_state: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    timeout: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    labels: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    helper: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    master: Option<Direction>,
+}
+
+/// Addresses and ports of one direction, under the names of its address family.
+#[derive(Serialize, Default)]
+#[serde(rename_all = "camelCase")]
+struct Direction {
+    protocol_identifier: u8,
+    #[serde(rename = "sourceIPv4Address", skip_serializing_if = "Option::is_none")]
+    source_ipv4: Option<IpAddr>,
+    #[serde(
+        rename = "destinationIPv4Address",
+        skip_serializing_if = "Option::is_none"
+    )]
+    destination_ipv4: Option<IpAddr>,
+    #[serde(rename = "sourceIPv6Address", skip_serializing_if = "Option::is_none")]
+    source_ipv6: Option<IpAddr>,
+    #[serde(
+        rename = "destinationIPv6Address",
+        skip_serializing_if = "Option::is_none"
+    )]
+    destination_ipv6: Option<IpAddr>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    source_transport_port: Option<u16>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    destination_transport_port: Option<u16>,
+    #[serde(rename = "icmpTypeCodeIPv4", skip_serializing_if = "Option::is_none")]
+    icmp_type_code_ipv4: Option<u16>,
+    #[serde(rename = "icmpTypeCodeIPv6", skip_serializing_if = "Option::is_none")]
+    icmp_type_code_ipv6: Option<u16>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    icmp_id: Option<u16>,
+}
+
+/// Where the reply comes from and goes to, when that is not the inverse of the original direction.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Nat {
+    #[serde(
+        rename = "postNATSourceIPv4Address",
+        skip_serializing_if = "Option::is_none"
+    )]
+    source_ipv4: Option<IpAddr>,
+    #[serde(
+        rename = "postNATDestinationIPv4Address",
+        skip_serializing_if = "Option::is_none"
+    )]
+    destination_ipv4: Option<IpAddr>,
+    #[serde(
+        rename = "postNATSourceIPv6Address",
+        skip_serializing_if = "Option::is_none"
+    )]
+    source_ipv6: Option<IpAddr>,
+    #[serde(
+        rename = "postNATDestinationIPv6Address",
+        skip_serializing_if = "Option::is_none"
+    )]
+    destination_ipv6: Option<IpAddr>,
+    #[serde(
+        rename = "postNAPTSourceTransportPort",
+        skip_serializing_if = "Option::is_none"
+    )]
+    source_port: Option<u16>,
+    #[serde(
+        rename = "postNAPTDestinationTransportPort",
+        skip_serializing_if = "Option::is_none"
+    )]
+    destination_port: Option<u16>,
+}
+
+const ICMP: u8 = 1;
+const ICMPV6: u8 = 58;
+
+impl Direction {
+    fn new(tuple: &Tuple) -> Self {
+        let v4 = tuple.source.is_ipv4();
+        let icmp = matches!(tuple.protocol, ICMP | ICMPV6);
+        Self {
+            protocol_identifier: tuple.protocol,
+            source_ipv4: v4.then_some(tuple.source),
+            destination_ipv4: v4.then_some(tuple.destination),
+            source_ipv6: (!v4).then_some(tuple.source),
+            destination_ipv6: (!v4).then_some(tuple.destination),
+            source_transport_port: (!icmp).then_some(tuple.source_port),
+            destination_transport_port: (!icmp).then_some(tuple.destination_port),
+            icmp_type_code_ipv4: (icmp && v4).then_some(tuple.destination_port),
+            icmp_type_code_ipv6: (icmp && !v4).then_some(tuple.destination_port),
+            icmp_id: icmp.then_some(tuple.source_port),
+        }
+    }
+}
+
+impl Nat {
+    fn new(original: &Tuple, reply: &Tuple) -> Option<Self> {
+        let icmp = matches!(original.protocol, ICMP | ICMPV6);
+        let ports_swapped = original.source_port == reply.destination_port
+            && original.destination_port == reply.source_port;
+        // The two directions of an echo share its id; their types differ by nature.
+        let same_ids = original.source_port == reply.source_port;
+        let inverse = original.source == reply.destination
+            && original.destination == reply.source
+            && if icmp { same_ids } else { ports_swapped };
+        if inverse {
+            return None;
+        }
+        let v4 = original.source.is_ipv4();
+        Some(Self {
+            source_ipv4: v4.then_some(reply.destination),
+            destination_ipv4: v4.then_some(reply.source),
+            source_ipv6: (!v4).then_some(reply.destination),
+            destination_ipv6: (!v4).then_some(reply.source),
+            source_port: (!icmp).then_some(reply.destination_port),
+            destination_port: (!icmp).then_some(reply.source_port),
+        })
+    }
+}
+
+impl<'a> Line<'a> {
+    fn new(connection: &Connection<'a>) -> Self {
+        let original = connection.original_counters;
+        let reply = connection.reply_counters;
+        Self {
+            original: Direction::new(&connection.original),
+            nat: Nat::new(&connection.original, &connection.reply),
+            octet_total_count: original.map(|counters| counters.octets),
+            packet_total_count: original.map(|counters| counters.packets),
+            reverse_octet_total_count: reply.map(|counters| counters.octets),
+            reverse_packet_total_count: reply.map(|counters| counters.packets),
+            flow_start_nanoseconds: None,
+            zone: connection.original_zone(),
+            reply_zone: connection.reply_zone(),
+            mark: connection.mark,
+            conntrack_id: connection.id,
+            status: connection.status.names().collect(),
+            tcp_state: match connection.protocol_state {
+                state @ ProtocolState::Tcp(_) => state.name(),
+                _ => None,
+            },
+            sctp_state: match connection.protocol_state {
+                state @ ProtocolState::Sctp(_) => state.name(),
+                _ => None,
+            },
+            timeout: connection.timeout,
+            labels: connection.labels.map(hex),
+            helper: connection.helper,
+            master: connection.master().map(|tuple| Direction::new(&tuple)),
+        }
+    }
+}
+
+/// 128 bits, the highest first. The kernel keeps them in longs of its own byte order.
+fn hex(labels: [u8; 16]) -> String {
+    let (low, high) = labels.split_at(8);
+    let long = |octets: &[u8]| octets.try_into().map_or(0, u64::from_ne_bytes);
+    format!("0x{:016x}{:016x}", long(high), long(low))
+}

@@ -1,0 +1,57 @@
+//! What can go wrong for the owner of an exporter.
+
+use crate::SelectionError;
+
+/// Every error says when it happens; [`Error::code`] is what JavaScript sees as `code`.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The kernel refused or could not do what was asked.
+    #[error(transparent)]
+    Netfilter(#[from] netfilter::Error),
+    /// The selection cannot be meant.
+    #[error(transparent)]
+    Selection(#[from] SelectionError),
+    /// A profile or a message size that no message can have.
+    #[error("{0}")]
+    Format(String),
+    /// More formats than an exporter keeps encoders for.
+    #[error("an exporter has at most {0} different formats")]
+    TooManyFormats(usize),
+    /// A format that was never added here.
+    #[error("format {0} was not added to this exporter")]
+    UnknownFormat(u32),
+    /// One call names a format twice: its bodies are shared, ask once.
+    #[error("format {0} was asked for twice in one batch")]
+    FormatTwice(u32),
+    /// A batch is settled once.
+    #[error("batch {0} is not in flight: it was settled already, or never taken")]
+    BatchSettled(u32),
+    /// A thread or a descriptor could not be had.
+    #[error("{operation}: {source}")]
+    System {
+        /// What was tried.
+        operation: &'static str,
+        /// The system's answer.
+        source: std::io::Error,
+    },
+    /// More of the agent's own sessions than it can have.
+    #[error("too many own sessions are registered: close some before opening more")]
+    TooManyOwnSessions,
+    /// The kernel thread has ended.
+    #[error("the exporter is closed")]
+    Closed,
+}
+
+impl Error {
+    /// A stable word for programs.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Netfilter(error) => error.code(),
+            Self::Selection(_) | Self::Format(_) => "ERR_INVALID_OPTION",
+            Self::TooManyFormats(_) | Self::TooManyOwnSessions => "ERR_LIMIT",
+            Self::UnknownFormat(_) | Self::FormatTwice(_) | Self::BatchSettled(_) => "ERR_USAGE",
+            Self::System { .. } => "ERR_SYSTEM",
+            Self::Closed => "ERR_CLOSED",
+        }
+    }
+}

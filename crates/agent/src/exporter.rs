@@ -1,0 +1,322 @@
+//! The handle that its owner holds: one flow table, one kernel thread, and the batches in flight.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::sync_channel;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use flow_table::{FlowTable, InitialDelta, Loss, WhenFull};
+use ipfix::Format;
+use netfilter::Counts;
+use netfilter::netns::Netns;
+
+use crate::export::{BatchId, EncodedBatch, Export, FormatId, FormatSpec};
+use crate::kernel_thread::{self, KernelSide};
+use crate::notice::{Notice, Notices};
+use crate::own_sessions::{OwnSession, OwnSessions};
+use crate::selection::Selection;
+use crate::wake::Requests;
+use crate::{Error, now};
+
+/// How an exporter reads and keeps connections.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Which connections.
+    pub selection: Selection,
+    /// Whose connections. None: those of the calling thread's namespace.
+    pub netns: Option<Netns>,
+    /// A record for each flow that lives this long, again and again.
+    pub active_timeout: Duration,
+    /// A record when a flow has been quiet for this long.
+    pub idle_timeout: Duration,
+    /// Ended connections that nobody took for this long are lost.
+    pub stale_timeout: Duration,
+    /// None: twice the kernel's maximum, at least 65,536, at most 1,000,000.
+    pub max_connections: Option<usize>,
+    /// What a full table does with a new connection.
+    pub when_full: WhenFull,
+    /// What the first record of a connection older than the exporter counts.
+    pub initial_delta: InitialDelta,
+    /// A dump that makes no progress for this long is incomplete.
+    pub poll_retry_timeout: Duration,
+}
+
+/// A snapshot of what an exporter holds and has done.
+#[derive(Clone, Debug)]
+pub struct Stats {
+    /// The flow table's part.
+    pub table: flow_table::Stats,
+    /// The bound on connections.
+    pub max_connections: usize,
+    /// The kernel thread's part.
+    pub kernel: KernelStats,
+    /// Records that were committed.
+    pub records_committed: u64,
+    /// Records that a format with small messages had no room for.
+    pub records_too_large: u64,
+}
+
+/// What the kernel thread has met.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct KernelStats {
+    /// Entries of the namespace at the last poll.
+    pub entries: u32,
+    /// `nf_conntrack_max`, 0 when unknown.
+    pub max: u32,
+    /// Polls that ended, complete or not.
+    pub polls: u64,
+    /// Polls that failed.
+    pub poll_failures: u64,
+    /// Polls that did not see the whole table.
+    pub incomplete_dumps: u64,
+    /// Messages of the kernel that could not be read, and were skipped.
+    pub malformed_messages: u64,
+}
+
+/// What the kernel thread and the owner share.
+pub(crate) struct Shared {
+    table: Mutex<FlowTable>,
+    own: Mutex<OwnSessions>,
+    notices: Mutex<Notices>,
+    kernel: Mutex<KernelStats>,
+    pub(crate) requests: Requests,
+    wake_pending: AtomicBool,
+    wake: Box<dyn Fn() + Send + Sync>,
+}
+
+/// A panic inside a lock is caught at the thread's edge and ends the exporter; until then what the lock
+/// guards is still read for the statistics.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Shared {
+    /// Held for about a millisecond at most. Taken before [`Shared::own`] by whoever needs both.
+    pub(crate) fn table(&self) -> MutexGuard<'_, FlowTable> {
+        lock(&self.table)
+    }
+
+    pub(crate) fn own(&self) -> MutexGuard<'_, OwnSessions> {
+        lock(&self.own)
+    }
+
+    /// Leaves a notice for the owner and wakes it, unless a wake-up is still on its way.
+    pub(crate) fn tell(&self, notice: Notice) {
+        lock(&self.notices).push(notice);
+        if !self.wake_pending.swap(true, Ordering::AcqRel) {
+            (self.wake)();
+        }
+    }
+
+    pub(crate) fn set_kernel_counts(&self, counts: &Counts) {
+        let mut kernel = lock(&self.kernel);
+        kernel.entries = counts.entries;
+        kernel.max = counts.max.unwrap_or(0);
+    }
+
+    pub(crate) fn count_poll(&self) {
+        lock(&self.kernel).polls += 1;
+    }
+
+    pub(crate) fn count_poll_failure(&self) {
+        lock(&self.kernel).poll_failures += 1;
+    }
+
+    pub(crate) fn count_incomplete(&self) {
+        lock(&self.kernel).incomplete_dumps += 1;
+    }
+
+    pub(crate) fn count_malformed(&self, messages: u64) {
+        lock(&self.kernel).malformed_messages += messages;
+    }
+}
+
+/// One exporter. Dropping it stops the kernel thread and joins it.
+pub struct Exporter {
+    shared: Arc<Shared>,
+    export: Export,
+    max_connections: usize,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Exporter {
+    /// Starts the kernel thread. `wake` is called from it when there are notices, once until
+    /// [`Exporter::notices`] has been called. Fails with `ERR_PERMISSION` where netlink may not be used; a
+    /// module or a namespace that is not there yet is retried at each poll.
+    pub fn start(config: Config, wake: Box<dyn Fn() + Send + Sync>) -> Result<Self, Error> {
+        config.selection.check()?;
+        let max_connections = config
+            .max_connections
+            .unwrap_or_else(default_max_connections);
+        let table = FlowTable::new(flow_table::Config {
+            active_timeout_ms: milliseconds(config.active_timeout),
+            idle_timeout_ms: milliseconds(config.idle_timeout),
+            stale_timeout_ms: milliseconds(config.stale_timeout),
+            max_connections,
+            when_full: config.when_full,
+            initial_delta: config.initial_delta,
+            agent_start_ns: now().wall_ns,
+            ..flow_table::Config::default()
+        });
+        let shared = Arc::new(Shared {
+            table: Mutex::new(table),
+            own: Mutex::default(),
+            notices: Mutex::default(),
+            kernel: Mutex::default(),
+            requests: Requests::new().map_err(|errno| Error::System {
+                operation: "make an eventfd",
+                source: errno.into(),
+            })?,
+            wake_pending: AtomicBool::new(false),
+            wake,
+        });
+        let side = KernelSide {
+            selection: config.selection,
+            netns: config.netns,
+            retry_timeout: config.poll_retry_timeout,
+        };
+        let (ready, answer) = sync_channel(1);
+        let for_thread = Arc::clone(&shared);
+        let thread = std::thread::Builder::new()
+            .name("conntrack".to_owned())
+            .spawn(move || kernel_thread::run(&for_thread, side, &ready))
+            .map_err(|source| Error::System {
+                operation: "start the kernel thread",
+                source,
+            })?;
+        match answer.recv() {
+            Ok(Ok(())) => Ok(Self {
+                shared,
+                export: Export::default(),
+                max_connections,
+                thread: Some(thread),
+            }),
+            Ok(Err(error)) => {
+                let _ = thread.join();
+                Err(error)
+            }
+            Err(_) => Err(Error::Closed),
+        }
+    }
+
+    /// Asks for a poll. Its end is a notice. Asking while one runs asks for one more, not for two.
+    pub fn poll(&self) {
+        self.shared.requests.ask_poll();
+    }
+
+    /// What happened since the last call.
+    pub fn notices(&self) -> Vec<Notice> {
+        self.shared.wake_pending.store(false, Ordering::Release);
+        lock(&self.shared.notices).drain()
+    }
+
+    /// Adds a format, or finds the same one.
+    pub fn add_format(&mut self, format: FormatSpec) -> Result<FormatId, Error> {
+        self.export.add_format(format)
+    }
+
+    /// The format of a session that is to be opened.
+    pub fn format(&self, id: FormatId) -> Result<Arc<Format>, Error> {
+        self.export.format(id).cloned()
+    }
+
+    /// Milliseconds from now until a record is due; 0 when one is; None when nothing waits for a time.
+    pub fn next_deadline_ms(&self) -> Option<u64> {
+        let deadline = self.shared.table().next_deadline()?;
+        Some(deadline.saturating_sub(now().monotonic_ms))
+    }
+
+    /// Takes what is due: at most `max_records`, at most one message of the largest of `formats`.
+    pub fn take_batch(
+        &mut self,
+        formats: &[FormatId],
+        max_records: usize,
+    ) -> Result<Option<EncodedBatch>, Error> {
+        self.export
+            .take_batch(&mut self.shared.table(), formats, max_records, now())
+    }
+
+    /// Settles a batch as exported.
+    pub fn commit(&mut self, id: BatchId) -> Result<(), Error> {
+        self.export.commit(&mut self.shared.table(), id, now())
+    }
+
+    /// Settles a batch as not exported: its records are due again.
+    pub fn rollback(&mut self, id: BatchId) -> Result<(), Error> {
+        self.export.rollback(&mut self.shared.table(), id, now())
+    }
+
+    /// Settles a batch as lost, counted under `reason`.
+    pub fn lose(&mut self, id: BatchId, reason: Loss) -> Result<(), Error> {
+        self.export
+            .lose(&mut self.shared.table(), id, reason, now())
+    }
+
+    /// Leaves one of the agent's own sessions out, also when a poll has met it already.
+    pub fn add_own(&self, session: &OwnSession) -> Result<(), Error> {
+        let mut table = self.shared.table();
+        if !self.shared.own().add(session) {
+            return Err(Error::TooManyOwnSessions);
+        }
+        table.forget(&session.tuple(), now());
+        Ok(())
+    }
+
+    /// Says that an own session is closed.
+    pub fn remove_own(&self, session: &OwnSession) {
+        self.shared.own().remove(session);
+    }
+
+    /// After the final poll: everything with something unexported becomes due.
+    pub fn begin_stop(&self) {
+        self.shared.table().begin_stop(now());
+    }
+
+    /// Counts what is still unexported as left at the stop.
+    pub fn left_at_stop(&self) {
+        self.shared.table().left_at_stop(now());
+    }
+
+    /// A snapshot.
+    pub fn stats(&self) -> Stats {
+        Stats {
+            table: self.shared.table().stats(),
+            max_connections: self.max_connections,
+            kernel: *lock(&self.shared.kernel),
+            records_committed: self.export.committed(),
+            records_too_large: self.export.too_large(),
+        }
+    }
+
+    /// Cancels a poll under way and joins the kernel thread. Calling it again does nothing.
+    pub fn close(&mut self) {
+        self.shared.requests.ask_stop();
+        if let Some(thread) = self.thread.take() {
+            // The thread catches its own panics, so that this has nothing to report.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for Exporter {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+/// `nf_conntrack_max` is one for all namespaces. Where it cannot be read (no module yet) the ceiling holds:
+/// the table takes room only for what it meets.
+fn default_max_connections() -> usize {
+    const CEILING: usize = 1_000_000;
+    let text =
+        std::fs::read_to_string("/proc/sys/net/netfilter/nf_conntrack_max").unwrap_or_default();
+    match text.trim().parse::<usize>() {
+        Ok(max) => max.saturating_mul(2).clamp(65_536, CEILING),
+        Err(_) => CEILING,
+    }
+}
+
+fn milliseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,158 @@
+//! The thread that owns the netlink socket and the network namespace.
+//!
+//! It sleeps until it is asked for a poll or to stop, and looks after the table once a second in between, so
+//! that stale connections leave whether or not polls succeed.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::mpsc::SyncSender;
+use std::time::Duration;
+
+use netfilter::ConntrackSocket;
+use netfilter::netns::Netns;
+
+use crate::Error;
+use crate::exporter::Shared;
+use crate::notice::Notice;
+use crate::poll::{Poller, finish_work};
+use crate::selection::Selection;
+
+/// What the thread is started with.
+pub(crate) struct KernelSide {
+    pub(crate) selection: Selection,
+    pub(crate) netns: Option<Netns>,
+    pub(crate) retry_timeout: Duration,
+}
+
+/// How long the table is left alone when nothing happens.
+const HOUSEKEEPING: Duration = Duration::from_secs(1);
+
+/// The thread's body. `ready` hears once whether the kernel lets us in: a missing permission ends the start,
+/// everything else (no module yet, no namespace yet) is retried at each poll.
+pub(crate) fn run(shared: &Arc<Shared>, side: KernelSide, ready: &SyncSender<Result<(), Error>>) {
+    let guarded = catch_unwind(AssertUnwindSafe(|| {
+        let mut thread = KernelThread {
+            shared,
+            side,
+            poller: None,
+            warned: false,
+        };
+        match thread.open() {
+            Err(error) if error.code() == "ERR_PERMISSION" => {
+                let _ = ready.send(Err(error));
+                return;
+            }
+            Err(_) | Ok(()) => {
+                let _ = ready.send(Ok(()));
+            }
+        }
+        thread.serve();
+    }));
+    if let Err(panic) = guarded {
+        shared.tell(Notice::Fatal {
+            code: "ERR_INTERNAL",
+            message: format!(
+                "the kernel thread stopped by an internal error: {}",
+                panic_text(&panic)
+            ),
+        });
+    }
+}
+
+struct KernelThread<'a> {
+    shared: &'a Arc<Shared>,
+    side: KernelSide,
+    poller: Option<Poller>,
+    warned: bool,
+}
+
+impl KernelThread<'_> {
+    fn serve(&mut self) {
+        while !self.shared.requests.stopped() {
+            self.shared.requests.wait(HOUSEKEEPING);
+            if self.shared.requests.take_poll() && !self.shared.requests.stopped() {
+                self.poll();
+            }
+            finish_work(self.shared);
+        }
+    }
+
+    fn poll(&mut self) {
+        let result = self.open().and_then(|()| match &mut self.poller {
+            Some(poller) => poller.poll(self.shared),
+            None => Err(Error::Closed),
+        });
+        match result {
+            Ok(summary) => {
+                self.warn_once();
+                self.shared.count_poll();
+                self.shared.tell(Notice::Poll(summary));
+            }
+            Err(error) => {
+                // A socket after an error may hold half a dump: the next poll opens another.
+                self.poller = None;
+                self.shared.count_poll_failure();
+                self.shared.tell(Notice::PollFailed {
+                    code: error.code(),
+                    message: error.to_string(),
+                });
+            }
+        }
+    }
+
+    /// Enters the namespace and opens the socket where that is not done yet.
+    fn open(&mut self) -> Result<(), Error> {
+        if self.poller.is_some() {
+            return Ok(());
+        }
+        if let Some(netns) = &self.side.netns {
+            netns.enter()?;
+        }
+        let mut socket = ConntrackSocket::open_with(netfilter::SocketOptions {
+            receive_timeout: self.side.retry_timeout,
+            ..netfilter::SocketOptions::default()
+        })?;
+        let counts = socket.counts()?;
+        self.shared.set_kernel_counts(&counts);
+        self.poller = Some(Poller::new(socket, self.side.selection.clone()));
+        Ok(())
+    }
+
+    /// Says what is missing in this namespace. Read here, because /proc/sys/net shows the namespace of the
+    /// thread that reads it.
+    fn warn_once(&mut self) {
+        if std::mem::replace(&mut self.warned, true) {
+            return;
+        }
+        for (name, code, consequence) in [
+            (
+                "acct",
+                "ACCOUNTING_OFF",
+                "packets and octets are not counted and are exported as 0",
+            ),
+            (
+                "timestamp",
+                "TIMESTAMPS_OFF",
+                "flows start when they are first seen, up to a poll interval late",
+            ),
+        ] {
+            let path = format!("/proc/sys/net/netfilter/nf_conntrack_{name}");
+            if std::fs::read_to_string(&path).is_ok_and(|value| value.trim() == "0") {
+                self.shared.tell(Notice::Warning {
+                    code,
+                    message: format!(
+                        "net.netfilter.nf_conntrack_{name} is 0: {consequence}; set it to 1 \
+                         (sysctl -w net.netfilter.nf_conntrack_{name}=1), it counts for connections made after that"
+                    ),
+                });
+            }
+        }
+    }
+}
+
+/// What a panic said.
+fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().cloned();
+    text.or_else(|| panic.downcast_ref::<&str>().map(|&text| text.to_owned()))
+        .unwrap_or_else(|| "unknown panic".to_owned())
+}

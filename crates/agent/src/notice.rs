@@ -1,0 +1,97 @@
+//! What the kernel thread tells its owner.
+
+use std::collections::VecDeque;
+
+/// One thing that happened on the kernel thread.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Notice {
+    /// A poll ended.
+    Poll(PollSummary),
+    /// A poll could not be made; the next one may succeed.
+    PollFailed {
+        /// A code such as `ERR_NO_CONNTRACK`.
+        code: &'static str,
+        /// What failed and what to do about it.
+        message: String,
+    },
+    /// Something that falsifies or limits the export, said once.
+    Warning {
+        /// A code such as `ACCOUNTING_OFF`.
+        code: &'static str,
+        /// What it means and how to mend it.
+        message: String,
+    },
+    /// The kernel thread has ended and will do nothing more.
+    Fatal {
+        /// A code such as `ERR_INTERNAL`.
+        code: &'static str,
+        /// What happened.
+        message: String,
+    },
+}
+
+/// What one poll saw.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct PollSummary {
+    /// IPv4 connections met in the selection.
+    pub ipv4: u64,
+    /// IPv6 connections met in the selection.
+    pub ipv6: u64,
+    /// Entries of this namespace's conntrack table, selected or not.
+    pub kernel_entries: u32,
+    /// `nf_conntrack_max`, or 0 where the kernel does not say.
+    pub kernel_max: u32,
+    /// Connections that entered the flow table.
+    pub added: u64,
+    /// Connections that ended.
+    pub ended: u64,
+    /// From the first request to the last slice of work.
+    pub duration_ms: f64,
+    /// False when the kernel did not give the whole table: then nothing was ended by absence.
+    pub complete: bool,
+}
+
+/// A bounded queue of notices: when its reader is away the oldest are dropped, because the newest say how
+/// things are now.
+#[derive(Debug, Default)]
+pub(crate) struct Notices {
+    queue: VecDeque<Notice>,
+}
+
+const MAX_NOTICES: usize = 256;
+
+impl Notices {
+    pub(crate) fn push(&mut self, notice: Notice) {
+        if self.queue.len() >= MAX_NOTICES {
+            self.queue.pop_front();
+        }
+        self.queue.push_back(notice);
+    }
+
+    pub(crate) fn drain(&mut self) -> Vec<Notice> {
+        self.queue.drain(..).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_absent_reader_finds_the_newest_notices() {
+        let mut notices = Notices::default();
+        for entries in 0..300 {
+            notices.push(Notice::Poll(PollSummary {
+                kernel_entries: entries,
+                ..PollSummary::default()
+            }));
+        }
+        let drained = notices.drain();
+        assert_eq!(drained.len(), 256);
+        let Some(Notice::Poll(last)) = drained.last() else {
+            panic!("the last notice is a poll")
+        };
+        assert_eq!(last.kernel_entries, 299);
+        assert!(notices.drain().is_empty());
+    }
+}
