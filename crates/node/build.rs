@@ -1,3 +1,5 @@
+//! Prepares the link to Node.
+
 fn main() {
     napi_build::setup();
 }

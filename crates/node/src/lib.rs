@@ -1,1 +1,47 @@
-//! node
+//! The N-API face of conntrack-ipfix: converts between JavaScript and the agent, owns threads' lifetime,
+//! wakes JavaScript. It decides nothing.
+//!
+//! Read [`exporter::NativeExporter`] and [`decoder::NativeDecoder`] first. Every function that JavaScript
+//! calls catches panics, so that a fault throws instead of ending Node.
+
+#![allow(
+    missing_docs,
+    reason = "napi-derive generates public items without docs"
+)]
+#![allow(unreachable_pub, reason = "napi-derive exports what is pub")]
+
+mod convert;
+mod dump;
+mod errors;
+mod exporter;
+mod session;
+mod socket;
+mod wake;
+
+use napi_derive::napi;
+
+/// The version of this addon, which is that of the package.
+#[napi(catch_unwind)]
+pub fn version() -> &'static str {
+    env!("CARGO_PKG_VERSION")
+}
+
+/// Makes the network namespace of this process track its connections: a rule that needs conntrack,
+/// accounting and timestamps on, loopback up. For a namespace that was made for it: it changes settings.
+#[napi(catch_unwind)]
+pub fn enable_tracking() -> errors::Result<()> {
+    for setting in ["acct", "timestamp"] {
+        std::fs::write(
+            format!("/proc/sys/net/netfilter/nf_conntrack_{setting}"),
+            "1",
+        )
+        .map_err(|error| {
+            errors::error(
+                "ERR_SYSTEM",
+                format!("turn on net.netfilter.nf_conntrack_{setting}: {error}"),
+            )
+        })?;
+    }
+    netfilter::tracking::enable().map_err(errors::netfilter)?;
+    netfilter::tracking::loopback_up().map_err(errors::netfilter)
+}

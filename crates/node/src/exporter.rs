@@ -1,0 +1,300 @@
+//! `NativeExporter`: an agent's exporter, owned by JavaScript.
+
+use std::cell::{RefCell, RefMut};
+use std::rc::Rc;
+
+use agent::{BatchId, EncodedBatch, FormatId, Notice};
+use ipfix::Format;
+use napi::Env;
+use napi::bindgen_prelude::{Buffer, Function};
+use napi_derive::napi;
+
+use crate::convert::{self, NativeConfig, NativeFormat, NativeLoss, NativeOwnSession, count, size};
+use crate::errors::{self, Result, error};
+use crate::wake::waker;
+
+/// The sets of one message; its header is each session's own.
+#[napi(object)]
+pub struct NativeMessage {
+    pub body: Buffer,
+    pub records: u32,
+    /// Sums of the records' deltas, both directions, for the counts of what is lost.
+    pub packets: f64,
+    pub octets: f64,
+}
+
+/// Records taken from the table. To be settled exactly once.
+#[napi(object)]
+pub struct NativeBatch {
+    pub id: u32,
+    pub records: u32,
+    /// For each format asked for, in that order.
+    pub messages: Vec<Vec<NativeMessage>>,
+}
+
+/// What one poll saw.
+#[napi(object)]
+pub struct NativePollSummary {
+    pub ipv4: f64,
+    pub ipv6: f64,
+    pub kernel_entries: f64,
+    pub kernel_max: f64,
+    pub added: f64,
+    pub ended: f64,
+    pub duration_ms: f64,
+    pub complete: bool,
+}
+
+/// What the kernel thread says. `poll` is there for kind `poll`, `code` and `message` for the others.
+#[napi(object)]
+pub struct NativeNotice {
+    #[napi(ts_type = "'poll' | 'pollFailed' | 'warning' | 'fatal'")]
+    pub kind: String,
+    pub code: Option<String>,
+    pub message: Option<String>,
+    pub poll: Option<NativePollSummary>,
+}
+
+/// A snapshot.
+#[napi(object)]
+pub struct NativeStats {
+    pub connections: f64,
+    pub idle: f64,
+    pub ended: f64,
+    pub queued: f64,
+    pub in_flight: f64,
+    pub table_bytes: f64,
+    pub max_connections: f64,
+    pub kernel_entries: f64,
+    pub kernel_max: f64,
+    pub polls: f64,
+    pub poll_failures: f64,
+    pub incomplete_dumps: f64,
+    pub malformed_messages: f64,
+    pub event_overruns: f64,
+    pub refused_connections: f64,
+    pub refused_total: f64,
+    pub records_committed: f64,
+    pub losses: Vec<NativeLoss>,
+}
+
+/// One exporter: a flow table, a kernel thread, batches in flight.
+#[napi]
+pub struct NativeExporter {
+    /// Shared with the clean-up hook of the environment, which runs on the same thread.
+    exporter: Rc<RefCell<agent::Exporter>>,
+}
+
+#[napi]
+impl NativeExporter {
+    /// Starts the kernel thread. `wake` is called when `notices()` has something new; it does not keep the
+    /// event loop alive.
+    #[napi(constructor, catch_unwind)]
+    pub fn new(env: Env, config: NativeConfig, wake: Function<'_, (), ()>) -> Result<Self> {
+        let config = convert::config(&config)?;
+        let exporter = agent::Exporter::start(config, waker(&wake)?).map_err(errors::agent)?;
+        let exporter = Rc::new(RefCell::new(exporter));
+        // process.exit() and worker.terminate() run no finalizers of live objects before threads must be gone.
+        env.add_env_cleanup_hook(Rc::downgrade(&exporter), |exporter| {
+            if let Some(exporter) = exporter.upgrade() {
+                exporter.borrow_mut().close();
+            }
+        })
+        .map_err(errors::napi)?;
+        Ok(Self { exporter })
+    }
+
+    /// Asks for a poll; its end is a notice.
+    #[napi(catch_unwind)]
+    pub fn poll(&self) -> Result<()> {
+        self.exporter()?.poll();
+        Ok(())
+    }
+
+    /// What happened since the last call.
+    #[napi(catch_unwind)]
+    pub fn notices(&self) -> Result<Vec<NativeNotice>> {
+        Ok(self.exporter()?.notices().into_iter().map(notice).collect())
+    }
+
+    /// Adds a format, or finds the same one.
+    #[napi(catch_unwind)]
+    pub fn add_format(&self, format: NativeFormat) -> Result<u32> {
+        self.exporter()?
+            .add_format(convert::format(format)?)
+            .map(|id| id.0)
+            .map_err(errors::agent)
+    }
+
+    /// Milliseconds until a record is due, 0 when one is, null when nothing waits for a time.
+    #[napi(catch_unwind)]
+    pub fn next_deadline(&self) -> Result<Option<f64>> {
+        Ok(self.exporter()?.next_deadline_ms().map(count))
+    }
+
+    /// Takes what is due: at most `maxRecords`, at most one message of the format with the largest ones.
+    #[napi(catch_unwind)]
+    pub fn take_batch(&self, formats: Vec<u32>, max_records: u32) -> Result<Option<NativeBatch>> {
+        let formats: Vec<FormatId> = formats.into_iter().map(FormatId).collect();
+        let max_records = usize::try_from(max_records).unwrap_or(usize::MAX);
+        let batch = self
+            .exporter()?
+            .take_batch(&formats, max_records)
+            .map_err(errors::agent)?;
+        Ok(batch.map(native_batch))
+    }
+
+    /// Settles a batch as exported.
+    #[napi(catch_unwind)]
+    pub fn commit(&self, id: u32) -> Result<()> {
+        self.exporter()?.commit(BatchId(id)).map_err(errors::agent)
+    }
+
+    /// Settles a batch as not exported: its records are due again.
+    #[napi(catch_unwind)]
+    pub fn rollback(&self, id: u32) -> Result<()> {
+        self.exporter()?
+            .rollback(BatchId(id))
+            .map_err(errors::agent)
+    }
+
+    /// Settles a batch as lost.
+    #[napi(catch_unwind)]
+    pub fn lose(&self, id: u32, reason: String) -> Result<()> {
+        let reason = convert::loss(&reason)?;
+        self.exporter()?
+            .lose(BatchId(id), reason)
+            .map_err(errors::agent)
+    }
+
+    /// Leaves one of the agent's own sessions out of the export.
+    #[napi(catch_unwind)]
+    pub fn add_own(&self, session: NativeOwnSession) -> Result<()> {
+        self.exporter()?
+            .add_own(&convert::own_session(&session)?)
+            .map_err(errors::agent)
+    }
+
+    /// Says that an own session is closed; it is left out until the kernel has forgotten it.
+    #[napi(catch_unwind)]
+    pub fn remove_own(&self, session: NativeOwnSession) -> Result<()> {
+        self.exporter()?
+            .remove_own(&convert::own_session(&session)?);
+        Ok(())
+    }
+
+    /// After the final poll: everything with something unexported becomes due.
+    #[napi(catch_unwind)]
+    pub fn begin_stop(&self) -> Result<()> {
+        self.exporter()?.begin_stop();
+        Ok(())
+    }
+
+    /// Counts what is still unexported as lost, and says how much it was.
+    #[napi(catch_unwind)]
+    pub fn left_at_stop(&self) -> Result<Vec<NativeLoss>> {
+        let exporter = self.exporter()?;
+        exporter.left_at_stop();
+        Ok(convert::losses(&exporter.stats().table.losses))
+    }
+
+    /// A snapshot.
+    #[napi(catch_unwind)]
+    pub fn stats(&self) -> Result<NativeStats> {
+        Ok(stats(&self.exporter()?.stats()))
+    }
+
+    /// Cancels a poll under way and joins the kernel thread. Calling it again does nothing.
+    #[napi(catch_unwind)]
+    pub fn close(&self) -> Result<()> {
+        self.exporter()?.close();
+        Ok(())
+    }
+
+    /// The format of a session.
+    pub(crate) fn format(&self, id: u32) -> Result<std::sync::Arc<Format>> {
+        self.exporter()?.format(FormatId(id)).map_err(errors::agent)
+    }
+
+    /// JavaScript has one thread, and no method calls back into it: this is only taken when a method panicked
+    /// half-way, and then it is free again.
+    fn exporter(&self) -> Result<RefMut<'_, agent::Exporter>> {
+        self.exporter
+            .try_borrow_mut()
+            .map_err(|_| error("ERR_INTERNAL", "the exporter is in use"))
+    }
+}
+
+fn native_batch(batch: EncodedBatch) -> NativeBatch {
+    NativeBatch {
+        id: batch.id.0,
+        records: u32::try_from(batch.records).unwrap_or(u32::MAX),
+        messages: batch
+            .bodies
+            .into_iter()
+            .map(|bodies| bodies.into_iter().map(message).collect())
+            .collect(),
+    }
+}
+
+fn message(body: ipfix::Body) -> NativeMessage {
+    NativeMessage {
+        records: body.records,
+        packets: count(body.packets),
+        octets: count(body.total_octets),
+        body: body.sets().to_vec().into(),
+    }
+}
+
+fn notice(notice: Notice) -> NativeNotice {
+    let said = |kind: &str, code: &str, message: String| NativeNotice {
+        kind: kind.to_owned(),
+        code: Some(code.to_owned()),
+        message: Some(message),
+        poll: None,
+    };
+    match notice {
+        Notice::Poll(summary) => NativeNotice {
+            kind: "poll".to_owned(),
+            code: None,
+            message: None,
+            poll: Some(NativePollSummary {
+                ipv4: count(summary.ipv4),
+                ipv6: count(summary.ipv6),
+                kernel_entries: f64::from(summary.kernel_entries),
+                kernel_max: f64::from(summary.kernel_max),
+                added: count(summary.added),
+                ended: count(summary.ended),
+                duration_ms: summary.duration_ms,
+                complete: summary.complete,
+            }),
+        },
+        Notice::PollFailed { code, message } => said("pollFailed", code, message),
+        Notice::Warning { code, message } => said("warning", code, message),
+        Notice::Fatal { code, message } => said("fatal", code, message),
+    }
+}
+
+fn stats(stats: &agent::Stats) -> NativeStats {
+    let table = &stats.table;
+    NativeStats {
+        connections: size(table.connections),
+        idle: size(table.idle),
+        ended: size(table.ended),
+        queued: size(table.queued),
+        in_flight: size(table.in_flight),
+        table_bytes: size(table.bytes),
+        max_connections: size(stats.max_connections),
+        kernel_entries: f64::from(stats.kernel.entries),
+        kernel_max: f64::from(stats.kernel.max),
+        polls: count(stats.kernel.polls),
+        poll_failures: count(stats.kernel.poll_failures),
+        incomplete_dumps: count(stats.kernel.incomplete_dumps),
+        malformed_messages: count(stats.kernel.malformed_messages),
+        event_overruns: 0.0,
+        refused_connections: size(table.refused),
+        refused_total: count(table.refused_total),
+        records_committed: count(stats.records_committed),
+        losses: convert::losses(&table.losses),
+    }
+}
