@@ -3,10 +3,15 @@
 //! On the way out data enters as a [`Flow`] pushed into a [`BodyEncoder`], leaves as [`Body`] values, and a
 //! [`Session`] makes each message's header, the template messages and the options records. A [`Profile`] says which
 //! elements a record has; a [`Format`] is a profile compiled. Read [`Flow`] and [`Format`] first.
+//!
+//! On the way in octets enter a [`DecoderSession`] and leave through a [`Sink`], of which [`JsonLines`] is one. Read
+//! [`DecoderSession`] and [`Record`] first.
 
+mod decode;
 mod encode;
 mod error;
 mod flow;
+mod json;
 
 pub mod element;
 pub mod message;
@@ -14,10 +19,16 @@ mod profile;
 pub mod registry;
 pub mod template;
 
+pub use decode::record::{Fields, Record};
+pub use decode::sequence::SequenceCheck;
+pub use decode::session::{DecodeStats, DecoderSession, Limits, Sink};
+pub use decode::template::{Column, ReceivedTemplate};
+pub use decode::value::Value;
 pub use encode::body::{Body, BodyEncoder, Pushed};
 pub use encode::format::Format;
 pub use encode::options::Statistics;
 pub use encode::session::Session;
-pub use error::{FormatError, ProfileError};
+pub use error::{DecodeError, FormatError, ProfileError};
 pub use flow::{Counters, Denied, Flow, Names, PolicyNames};
+pub use json::JsonLines;
 pub use profile::Profile;

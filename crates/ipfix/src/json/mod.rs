@@ -1,0 +1,147 @@
+//! JSON text of records: one object a line, written without an object in between.
+//!
+//! Records enter through [`Sink`], text leaves by [`JsonLines::take`].
+
+mod address;
+mod text;
+mod time;
+
+use crate::decode::record::Record;
+use crate::decode::session::Sink;
+use crate::decode::value::Value;
+use crate::message::MessageHeader;
+
+/// Collects one JSON object a record, each followed by a line feed.
+///
+/// Elements go by registry name, unknown ones by `enterprise/number` with their octets in hexadecimal. Numbers are
+/// numbers, addresses text, date-times ISO 8601 in UTC with milliseconds, octet arrays hexadecimal, a boolean that is
+/// neither 1 nor 2 and a float that JSON cannot say are null. Ill-formed UTF-8 becomes U+FFFD. Structured data and
+/// padding are left out. An options record's scope is an object under `scope`; the message is an object under `message`.
+///
+/// A field of a record takes at least one octet on the wire, so that the text is bounded by what was sent: for each
+/// octet at most the field's name and six octets of text, and for each record the message's object.
+#[derive(Debug)]
+pub struct JsonLines {
+    out: Vec<u8>,
+    records: u64,
+    options_records: bool,
+    /// `,"message":{…}}\n` of the message and template that wrote the last record.
+    message: Vec<u8>,
+    message_of: Option<(MessageHeader, u16)>,
+}
+
+impl JsonLines {
+    /// An empty text. `options_records`: whether options records are written too.
+    pub fn new(options_records: bool) -> Self {
+        Self {
+            out: Vec::new(),
+            records: 0,
+            options_records,
+            message: Vec::new(),
+            message_of: None,
+        }
+    }
+
+    /// The text since the last call, and the records in it.
+    pub fn take(&mut self) -> (Vec<u8>, u64) {
+        (
+            std::mem::take(&mut self.out),
+            std::mem::take(&mut self.records),
+        )
+    }
+
+    /// The text so far.
+    pub fn text(&self) -> &[u8] {
+        &self.out
+    }
+
+    /// Empties the text and keeps its room.
+    pub fn clear(&mut self) {
+        self.out.clear();
+        self.records = 0;
+    }
+
+    fn message(&mut self, record: &Record<'_>) {
+        let of = (*record.header, record.template.template().id);
+        if self.message_of != Some(of) {
+            self.message_of = Some(of);
+            let out = &mut self.message;
+            out.clear();
+            out.extend_from_slice(b",\"message\":{\"exportTime\":");
+            time::write(u64::from(record.header.export_time) * 1000, out);
+            out.extend_from_slice(b",\"observationDomainId\":");
+            unsigned(record.header.domain.into(), out);
+            out.extend_from_slice(b",\"sequenceNumber\":");
+            unsigned(record.header.sequence.into(), out);
+            out.extend_from_slice(b",\"templateId\":");
+            unsigned(of.1.into(), out);
+            out.extend_from_slice(b"}}\n");
+        }
+        self.out.extend_from_slice(&self.message);
+    }
+}
+
+impl Sink for JsonLines {
+    fn record(&mut self, record: &Record<'_>) {
+        let scope_fields = usize::from(record.template.template().scope_fields);
+        if scope_fields > 0 && !self.options_records {
+            return;
+        }
+        let start = self.out.len();
+        let mut fields = record.fields();
+        if scope_fields > 0 {
+            self.out.extend_from_slice(b",\"scope\":");
+            let inner = self.out.len();
+            for (column, value) in fields.by_ref().take(scope_fields) {
+                member(&column.key, value, &mut self.out);
+            }
+            // Every member begins with a comma; the first one's becomes the brace.
+            match self.out.get_mut(inner) {
+                Some(comma) => *comma = b'{',
+                None => self.out.push(b'{'),
+            }
+            self.out.push(b'}');
+        }
+        for (column, value) in fields {
+            member(&column.key, value, &mut self.out);
+        }
+        self.message(record);
+        if let Some(comma) = self.out.get_mut(start) {
+            *comma = b'{';
+        }
+        self.records += 1;
+    }
+}
+
+#[inline]
+fn member(key: &[u8], value: Value<'_>, out: &mut Vec<u8>) {
+    if value == Value::Skipped {
+        return;
+    }
+    out.extend_from_slice(key);
+    match value {
+        Value::Unsigned(value) => unsigned(value, out),
+        Value::Signed(value) => out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes()),
+        Value::Float32(value) if value.is_finite() => {
+            out.extend_from_slice(ryu::Buffer::new().format_finite(value).as_bytes());
+        }
+        Value::Float64(value) if value.is_finite() => {
+            out.extend_from_slice(ryu::Buffer::new().format_finite(value).as_bytes());
+        }
+        Value::Boolean(Some(true)) => out.extend_from_slice(b"true"),
+        Value::Boolean(Some(false)) => out.extend_from_slice(b"false"),
+        Value::Float32(_) | Value::Float64(_) | Value::Boolean(None) | Value::Skipped => {
+            out.extend_from_slice(b"null");
+        }
+        Value::Mac(octets) => address::write_mac(octets, out),
+        Value::Address(address) => address::write(address, out),
+        Value::Time(milliseconds) => time::write(milliseconds, out),
+        Value::Text(octets) => text::write(octets, out),
+        Value::Octets(octets) => text::write_hex(octets, out),
+    }
+}
+
+#[inline]
+fn unsigned(value: u64, out: &mut Vec<u8>) {
+    out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
+}
