@@ -11,6 +11,7 @@
 #![allow(unreachable_pub, reason = "napi-derive exports what is pub")]
 
 mod convert;
+mod decoder;
 mod dump;
 mod errors;
 mod exporter;
