@@ -1,5 +1,6 @@
 //! The handle that its owner holds: one flow table, one kernel thread, and the batches in flight.
 
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -40,6 +41,8 @@ pub struct Config {
     pub initial_delta: InitialDelta,
     /// A dump that makes no progress for this long is incomplete.
     pub poll_retry_timeout: Duration,
+    /// Where to keep how much of each connection was exported.
+    pub state_file: Option<PathBuf>,
 }
 
 /// A snapshot of what an exporter holds and has done.
@@ -175,6 +178,7 @@ impl Exporter {
             selection: config.selection,
             netns: config.netns,
             retry_timeout: config.poll_retry_timeout,
+            state_file: config.state_file,
         };
         let (ready, answer) = sync_channel(1);
         let for_thread = Arc::clone(&shared);
@@ -203,6 +207,11 @@ impl Exporter {
     /// Asks for a poll. Its end is a notice. Asking while one runs asks for one more, not for two.
     pub fn poll(&self) {
         self.shared.requests.ask_poll();
+    }
+
+    /// Asks for the state file to be written now. [`Notice::Saved`] says that it was tried.
+    pub fn save(&self) {
+        self.shared.requests.ask_save();
     }
 
     /// What happened since the last call.

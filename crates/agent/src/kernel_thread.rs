@@ -4,6 +4,7 @@
 //! that stale connections leave whether or not polls succeed.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::SyncSender;
 use std::time::Duration;
@@ -16,12 +17,14 @@ use crate::exporter::Shared;
 use crate::notice::Notice;
 use crate::poll::{Poller, finish_work};
 use crate::selection::Selection;
+use crate::state_keeper::StateKeeper;
 
 /// What the thread is started with.
 pub(crate) struct KernelSide {
     pub(crate) selection: Selection,
     pub(crate) netns: Option<Netns>,
     pub(crate) retry_timeout: Duration,
+    pub(crate) state_file: Option<PathBuf>,
 }
 
 /// How long the table is left alone when nothing happens.
@@ -35,6 +38,7 @@ pub(crate) fn run(shared: &Arc<Shared>, side: KernelSide, ready: &SyncSender<Res
             shared,
             side,
             poller: None,
+            state: None,
             warned: false,
         };
         match thread.open() {
@@ -63,17 +67,34 @@ struct KernelThread<'a> {
     shared: &'a Arc<Shared>,
     side: KernelSide,
     poller: Option<Poller>,
+    state: Option<StateKeeper>,
     warned: bool,
 }
 
 impl KernelThread<'_> {
     fn serve(&mut self) {
+        self.state = self
+            .side
+            .state_file
+            .take()
+            .map(|path| StateKeeper::open(path, self.shared));
         while !self.shared.requests.stopped() {
             self.shared.requests.wait(HOUSEKEEPING);
             if self.shared.requests.take_poll() && !self.shared.requests.stopped() {
                 self.poll();
             }
             finish_work(self.shared);
+            let save = self.shared.requests.take_save();
+            if let Some(state) = &mut self.state {
+                if save {
+                    state.save(self.shared)
+                } else {
+                    state.keep(self.shared)
+                }
+            }
+            if save {
+                self.shared.tell(Notice::Saved);
+            }
         }
     }
 
@@ -85,6 +106,9 @@ impl KernelThread<'_> {
         match result {
             Ok(summary) => {
                 self.warn_once();
+                if let (true, Some(state)) = (summary.complete, &mut self.state) {
+                    state.complete_poll(self.shared);
+                }
                 self.shared.count_poll();
                 self.shared.tell(Notice::Poll(summary));
             }

@@ -17,6 +17,8 @@ mod observation;
 mod own_sessions;
 mod poll;
 mod selection;
+mod state_file;
+mod state_keeper;
 mod wake;
 
 pub use clock::now;

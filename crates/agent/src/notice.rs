@@ -14,6 +14,8 @@ pub enum Notice {
         /// What failed and what to do about it.
         message: String,
     },
+    /// The state file was written, or could not be, or there is none: the exporter may be closed.
+    Saved,
     /// Something that falsifies or limits the export, said once.
     Warning {
         /// A code such as `ACCOUNTING_OFF`.

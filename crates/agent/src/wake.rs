@@ -13,6 +13,7 @@ use rustix::time::Timespec;
 #[derive(Debug)]
 pub(crate) struct Requests {
     poll: AtomicBool,
+    save: AtomicBool,
     stop: AtomicBool,
     bell: OwnedFd,
 }
@@ -21,6 +22,7 @@ impl Requests {
     pub(crate) fn new() -> Result<Self, Errno> {
         Ok(Self {
             poll: AtomicBool::new(false),
+            save: AtomicBool::new(false),
             stop: AtomicBool::new(false),
             bell: eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?,
         })
@@ -29,6 +31,15 @@ impl Requests {
     pub(crate) fn ask_poll(&self) {
         self.poll.store(true, Ordering::Release);
         self.ring();
+    }
+
+    pub(crate) fn ask_save(&self) {
+        self.save.store(true, Ordering::Release);
+        self.ring();
+    }
+
+    pub(crate) fn take_save(&self) -> bool {
+        self.save.swap(false, Ordering::AcqRel)
     }
 
     /// Also cancels a poll under way: it looks at [`Requests::stopped`] at each receive buffer.

@@ -1,6 +1,7 @@
 //! Plain JavaScript objects, to and from the agent's types.
 
 use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use agent::{FormatSpec, Network, OwnSession, ProfileName, Selection};
@@ -146,6 +147,7 @@ pub fn config(config: &NativeConfig) -> Result<agent::Config> {
             other => return Err(invalid("initialDelta", other, "zero or total")),
         },
         poll_retry_timeout: duration("pollRetryTimeout", config.poll_retry_timeout)?,
+        state_file: config.state_file.as_deref().map(PathBuf::from),
     })
 }
 

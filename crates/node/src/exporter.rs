@@ -45,10 +45,10 @@ pub struct NativePollSummary {
     pub complete: bool,
 }
 
-/// What the kernel thread says. `poll` is there for kind `poll`, `code` and `message` for the others.
+/// What the kernel thread says. `poll` is there for kind `poll`, `code` and `message` for failures and warnings.
 #[napi(object)]
 pub struct NativeNotice {
-    #[napi(ts_type = "'poll' | 'pollFailed' | 'warning' | 'fatal'")]
+    #[napi(ts_type = "'poll' | 'pollFailed' | 'saved' | 'warning' | 'fatal'")]
     pub kind: String,
     pub code: Option<String>,
     pub message: Option<String>,
@@ -108,6 +108,13 @@ impl NativeExporter {
     #[napi(catch_unwind)]
     pub fn poll(&self) -> Result<()> {
         self.exporter()?.poll();
+        Ok(())
+    }
+
+    /// Asks for the state file to be written now; the notice `saved` says that it was tried.
+    #[napi(catch_unwind)]
+    pub fn save(&self) -> Result<()> {
+        self.exporter()?.save();
         Ok(())
     }
 
@@ -268,6 +275,12 @@ fn notice(notice: Notice) -> NativeNotice {
                 duration_ms: summary.duration_ms,
                 complete: summary.complete,
             }),
+        },
+        Notice::Saved => NativeNotice {
+            kind: "saved".to_owned(),
+            code: None,
+            message: None,
+            poll: None,
         },
         Notice::PollFailed { code, message } => said("pollFailed", code, message),
         Notice::Warning { code, message } => said("warning", code, message),

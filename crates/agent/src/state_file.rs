@@ -1,0 +1,341 @@
+//! The state file: how much of each connection has been exported, so that the next run goes on from there.
+//!
+//! It enters and leaves the flow table as [`StateEntry`] values. Layout, all integers big-endian: a head (magic,
+//! boot id, time of writing), entries of fixed size, the number of entries, and a CRC-32 of all before it. It is
+//! written beside the old one and renamed over it, so that a crash leaves one or the other, whole.
+
+use std::fs::{self, File};
+use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::net::{IpAddr, Ipv6Addr};
+use std::path::{Path, PathBuf};
+
+use crc32fast::Hasher;
+use flow_table::{Counters, StateEntry, Tuple};
+
+/// Changes whenever the layout does.
+const MAGIC: [u8; 8] = *b"ctipfix\x01";
+const HEAD_LEN: u64 = 8 + 16 + 8;
+const ENTRY_LEN: usize = 88;
+const TAIL_LEN: u64 = 8 + 4;
+
+/// Why a state file is not used. The export goes on without it.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum StateFileError {
+    #[error("{path}: {operation}: {source}", path = .path.display())]
+    Io {
+        path: PathBuf,
+        operation: &'static str,
+        source: io::Error,
+    },
+    #[error("{}: it was not written by this version of the agent", .0.display())]
+    Format(PathBuf),
+    #[error("{}: it was written before the last boot, and its connections are gone", .0.display())]
+    OtherBoot(PathBuf),
+    #[error("{}: it is damaged: {}", .0.display(), .1)]
+    Damaged(PathBuf, &'static str),
+}
+
+/// The 128 bits that the kernel draws at each boot.
+pub(crate) fn boot_id() -> io::Result<[u8; 16]> {
+    let text = fs::read_to_string("/proc/sys/kernel/random/boot_id")?;
+    let digits: String = text.chars().filter(char::is_ascii_hexdigit).collect();
+    u128::from_str_radix(&digits, 16)
+        .map(u128::to_be_bytes)
+        .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "boot_id is no number"))
+}
+
+/// Reads a file that was written in this boot. `entries` gets them in slices of at most `SLICE`; it is called only
+/// after the whole file has proved sound, because half a baseline is worse than none. Returns the time of
+/// writing, in ns since 1970; None when there is no file.
+pub(crate) fn read(
+    path: &Path,
+    boot: [u8; 16],
+    mut begin: impl FnMut(u64),
+    mut entries: impl FnMut(&[StateEntry]),
+) -> Result<Option<u64>, StateFileError> {
+    let failed = |operation, source| StateFileError::Io {
+        path: path.to_owned(),
+        operation,
+        source,
+    };
+    let damaged = |what| StateFileError::Damaged(path.to_owned(), what);
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(failed("open", error)),
+    };
+    let length = file
+        .metadata()
+        .map_err(|error| failed("ask for its size", error))?
+        .len();
+    let mut head = [0; 32];
+    let mut reader = BufReader::with_capacity(64 * 1024, file);
+    match reader.read_exact(&mut head) {
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
+            return Err(damaged("it is too short"));
+        }
+        result => result.map_err(|error| failed("read", error))?,
+    }
+    let mut at = Reader(&head);
+    if at.take() != Some(MAGIC) {
+        return Err(StateFileError::Format(path.to_owned()));
+    }
+    if at.take() != Some(boot) {
+        return Err(StateFileError::OtherBoot(path.to_owned()));
+    }
+    let written_ns = at.u64().unwrap_or_default();
+    let body = length
+        .checked_sub(HEAD_LEN + TAIL_LEN)
+        .ok_or_else(|| damaged("it is too short"))?;
+    let count = body / ENTRY_LEN as u64;
+    if body % ENTRY_LEN as u64 != 0 {
+        return Err(damaged("it ends within an entry"));
+    }
+    check_sum(path, &head, &mut reader, count)?;
+
+    // Sound: read it again, this time for use.
+    let file = File::open(path).map_err(|error| failed("open", error))?;
+    let mut reader = BufReader::with_capacity(64 * 1024, file);
+    reader
+        .read_exact(&mut head)
+        .map_err(|error| failed("read", error))?;
+    begin(written_ns);
+    let mut slice = Vec::with_capacity(SLICE);
+    for _ in 0..count {
+        let mut octets = [0; ENTRY_LEN];
+        reader
+            .read_exact(&mut octets)
+            .map_err(|error| failed("read", error))?;
+        slice.push(
+            decode(&octets).ok_or_else(|| damaged("an entry has addresses of two families"))?,
+        );
+        if slice.len() == SLICE {
+            entries(&slice);
+            slice.clear();
+        }
+    }
+    entries(&slice);
+    Ok(Some(written_ns))
+}
+
+/// Entries handed over at once: some tens of microseconds of the table's time.
+pub(crate) const SLICE: usize = 512;
+
+fn check_sum(
+    path: &Path,
+    head: &[u8],
+    reader: &mut impl Read,
+    count: u64,
+) -> Result<(), StateFileError> {
+    let failed = |source| StateFileError::Io {
+        path: path.to_owned(),
+        operation: "read",
+        source,
+    };
+    let mut sum = Hasher::new();
+    sum.update(head);
+    let mut octets = [0; ENTRY_LEN];
+    for _ in 0..count {
+        reader.read_exact(&mut octets).map_err(failed)?;
+        sum.update(&octets);
+    }
+    let mut tail = [0; TAIL_LEN as usize];
+    reader.read_exact(&mut tail).map_err(failed)?;
+    let mut at = Reader(&tail);
+    let said = at.u64();
+    sum.update(&said.unwrap_or_default().to_be_bytes());
+    if said != Some(count) {
+        return Err(StateFileError::Damaged(
+            path.to_owned(),
+            "entries are missing",
+        ));
+    }
+    if at.u32() != Some(sum.finalize()) {
+        return Err(StateFileError::Damaged(
+            path.to_owned(),
+            "its checksum is wrong",
+        ));
+    }
+    Ok(())
+}
+
+/// A file being written. Until [`Writer::finish`] has returned the former one stands.
+pub(crate) struct Writer {
+    path: PathBuf,
+    part: PathBuf,
+    file: BufWriter<File>,
+    sum: Hasher,
+    count: u64,
+}
+
+impl Writer {
+    /// Begins `path.part` beside `path`, in the same folder, because a rename does not cross file systems.
+    pub(crate) fn new(path: &Path, boot: [u8; 16], now_ns: u64) -> Result<Self, StateFileError> {
+        let mut part = path.as_os_str().to_owned();
+        part.push(".part");
+        let part = PathBuf::from(part);
+        let file = File::create(&part).map_err(|source| StateFileError::Io {
+            path: part.clone(),
+            operation: "create",
+            source,
+        })?;
+        let file = BufWriter::with_capacity(64 * 1024, file);
+        let mut writer = Self {
+            path: path.to_owned(),
+            part,
+            file,
+            sum: Hasher::new(),
+            count: 0,
+        };
+        writer.put(&MAGIC)?;
+        writer.put(&boot)?;
+        writer.put(&now_ns.to_be_bytes())?;
+        Ok(writer)
+    }
+
+    pub(crate) fn entries(&mut self, entries: &[StateEntry]) -> Result<(), StateFileError> {
+        for entry in entries {
+            self.put(&encode(entry))?;
+            self.count += 1;
+        }
+        Ok(())
+    }
+
+    /// Makes it durable and puts it in the former file's place.
+    pub(crate) fn finish(mut self) -> Result<(), StateFileError> {
+        let count = self.count.to_be_bytes();
+        self.put(&count)?;
+        let sum = self.sum.clone().finalize().to_be_bytes();
+        self.put(&sum)?;
+        self.place().map_err(|source| self.failed("write", source))
+    }
+
+    fn place(&mut self) -> io::Result<()> {
+        self.file.flush()?;
+        self.file.get_ref().sync_all()?;
+        fs::rename(&self.part, &self.path)?;
+        // The new name itself must reach the disk: that is the folder's content.
+        let folder = match self.path.parent() {
+            Some(folder) if !folder.as_os_str().is_empty() => folder,
+            _ => Path::new("."),
+        };
+        File::open(folder)?.sync_all()
+    }
+
+    fn put(&mut self, octets: &[u8]) -> Result<(), StateFileError> {
+        self.sum.update(octets);
+        self.file
+            .write_all(octets)
+            .map_err(|source| self.failed("write", source))
+    }
+
+    fn failed(&self, operation: &'static str, source: io::Error) -> StateFileError {
+        StateFileError::Io {
+            path: self.part.clone(),
+            operation,
+            source,
+        }
+    }
+}
+
+const V6: u8 = 1;
+const KERNEL_START: u8 = 2;
+const RECORDED: u8 = 4;
+const DONE: u8 = 8;
+
+fn encode(entry: &StateEntry) -> Vec<u8> {
+    let tuple = &entry.original;
+    let mut octets = Vec::with_capacity(ENTRY_LEN);
+    let flag = |set: bool, bit: u8| if set { bit } else { 0 };
+    octets.push(
+        flag(tuple.source.is_ipv6(), V6)
+            | flag(entry.kernel_start, KERNEL_START)
+            | flag(entry.recorded, RECORDED)
+            | flag(entry.done, DONE),
+    );
+    octets.push(tuple.protocol);
+    for address in [tuple.source, tuple.destination] {
+        octets.extend(match address {
+            IpAddr::V4(address) => address.to_ipv6_mapped().octets(),
+            IpAddr::V6(address) => address.octets(),
+        });
+    }
+    for number in [tuple.source_port, tuple.destination_port, entry.zone] {
+        octets.extend(number.to_be_bytes());
+    }
+    octets.extend(entry.id.to_be_bytes());
+    octets.extend(entry.start_ns.to_be_bytes());
+    for counters in entry.exported {
+        octets.extend(counters.packets.to_be_bytes());
+        octets.extend(counters.octets.to_be_bytes());
+    }
+    octets.extend(entry.record_end_s.to_be_bytes());
+    octets
+}
+
+fn decode(octets: &[u8; ENTRY_LEN]) -> Option<StateEntry> {
+    let mut at = Reader(octets);
+    let [flags, protocol] = at.take()?;
+    let mut address = || {
+        let address = Ipv6Addr::from(at.take::<16>()?);
+        if flags & V6 != 0 {
+            Some(IpAddr::V6(address))
+        } else {
+            address.to_ipv4_mapped().map(IpAddr::V4)
+        }
+    };
+    let (source, destination) = (address()?, address()?);
+    let (source_port, destination_port, zone) = (at.u16()?, at.u16()?, at.u16()?);
+    Some(StateEntry {
+        original: Tuple {
+            source,
+            destination,
+            protocol,
+            source_port,
+            destination_port,
+        },
+        zone,
+        id: at.u32()?,
+        start_ns: at.u64()?,
+        kernel_start: flags & KERNEL_START != 0,
+        exported: [
+            Counters {
+                packets: at.u64()?,
+                octets: at.u64()?,
+            },
+            Counters {
+                packets: at.u64()?,
+                octets: at.u64()?,
+            },
+        ],
+        record_end_s: at.u32()?,
+        recorded: flags & RECORDED != 0,
+        done: flags & DONE != 0,
+    })
+}
+
+/// Takes big-endian values off the front.
+struct Reader<'a>(&'a [u8]);
+
+impl Reader<'_> {
+    fn take<const N: usize>(&mut self) -> Option<[u8; N]> {
+        let (first, rest) = self.0.split_first_chunk()?;
+        self.0 = rest;
+        Some(*first)
+    }
+
+    fn u16(&mut self) -> Option<u16> {
+        self.take().map(u16::from_be_bytes)
+    }
+
+    fn u32(&mut self) -> Option<u32> {
+        self.take().map(u32::from_be_bytes)
+    }
+
+    fn u64(&mut self) -> Option<u64> {
+        self.take().map(u64::from_be_bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,185 @@
+//! Files are made here by hand or by the writer, broken in one place, and read.
+
+use super::*;
+
+const BOOT: [u8; 16] = [7; 16];
+
+/// A folder of the test's own, gone with it.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path =
+            std::env::temp_dir().join(format!("ctipfix-state-{}-{name}", std::process::id()));
+        fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    fn file(&self) -> PathBuf {
+        self.0.join("state")
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn entry(source: &str, destination: &str, id: u32) -> StateEntry {
+    StateEntry {
+        original: Tuple {
+            source: source.parse().unwrap(),
+            destination: destination.parse().unwrap(),
+            protocol: 6,
+            source_port: 40_000,
+            destination_port: 443,
+        },
+        zone: 65_520,
+        id,
+        start_ns: 1_700_000_000_123_456_789,
+        kernel_start: true,
+        exported: [
+            Counters {
+                packets: 1,
+                octets: 2,
+            },
+            Counters {
+                packets: u64::MAX,
+                octets: 4,
+            },
+        ],
+        record_end_s: 1_700_000_060,
+        recorded: true,
+        done: false,
+    }
+}
+
+fn write(path: &Path, entries: &[StateEntry]) {
+    let mut writer = Writer::new(path, BOOT, 99).unwrap();
+    writer.entries(entries).unwrap();
+    writer.finish().unwrap();
+}
+
+fn read_all(path: &Path, boot: [u8; 16]) -> Result<(Option<u64>, Vec<StateEntry>), StateFileError> {
+    let mut all = Vec::new();
+    let written = read(path, boot, |_| {}, |entries| all.extend_from_slice(entries))?;
+    Ok((written, all))
+}
+
+#[test]
+fn what_was_written_is_read() {
+    let folder = Folder::new("round-trip");
+    let mut entries: Vec<_> = (0..1300)
+        .map(|id| entry("192.0.2.1", "198.51.100.2", id))
+        .collect();
+    entries.push(StateEntry {
+        kernel_start: false,
+        recorded: false,
+        done: true,
+        ..entry("2001:db8::1", "::ffff:1.2.3.4", 7)
+    });
+    write(&folder.file(), &entries);
+    assert_eq!(read_all(&folder.file(), BOOT).unwrap(), (Some(99), entries));
+}
+
+#[test]
+fn no_file_is_no_error() {
+    let folder = Folder::new("none");
+    assert_eq!(read_all(&folder.file(), BOOT).unwrap(), (None, Vec::new()));
+}
+
+#[test]
+fn a_file_of_another_boot_is_refused() {
+    let folder = Folder::new("boot");
+    write(&folder.file(), &[entry("192.0.2.1", "198.51.100.2", 1)]);
+    assert!(matches!(
+        read_all(&folder.file(), [8; 16]),
+        Err(StateFileError::OtherBoot(_))
+    ));
+}
+
+#[test]
+fn a_file_of_another_format_is_refused() {
+    let folder = Folder::new("format");
+    write(&folder.file(), &[]);
+    let mut octets = fs::read(folder.file()).unwrap();
+    octets[7] = 2;
+    fs::write(folder.file(), octets).unwrap();
+    assert!(matches!(
+        read_all(&folder.file(), BOOT),
+        Err(StateFileError::Format(_))
+    ));
+}
+
+#[test]
+fn no_damage_goes_unnoticed_and_none_hands_out_an_entry() {
+    let folder = Folder::new("damage");
+    write(
+        &folder.file(),
+        &[
+            entry("192.0.2.1", "198.51.100.2", 1),
+            entry("::1", "::1", 2),
+        ],
+    );
+    let whole = fs::read(folder.file()).unwrap();
+    // Every octet after the magic and the boot id, one bit each; and every shorter file.
+    let flipped = (24..whole.len()).map(|at| {
+        let mut octets = whole.clone();
+        octets[at] ^= 1;
+        octets
+    });
+    let cut = (0..whole.len()).map(|length| whole[..length].to_vec());
+    for octets in flipped.chain(cut) {
+        fs::write(folder.file(), &octets).unwrap();
+        let mut handed_out = 0;
+        let result = read(
+            &folder.file(),
+            BOOT,
+            |_| {},
+            |entries| handed_out += entries.len(),
+        );
+        assert!(
+            matches!(result, Err(StateFileError::Damaged(..))),
+            "{result:?}"
+        );
+        assert_eq!(handed_out, 0);
+    }
+}
+
+#[test]
+fn a_crash_while_writing_leaves_the_former_file() {
+    let folder = Folder::new("crash");
+    let former = [entry("192.0.2.1", "198.51.100.2", 1)];
+    write(&folder.file(), &former);
+    let mut writer = Writer::new(&folder.file(), BOOT, 100).unwrap();
+    writer
+        .entries(&[entry("192.0.2.1", "198.51.100.2", 2)])
+        .unwrap();
+    drop(writer); // as a crash would: never finished
+    assert_eq!(
+        read_all(&folder.file(), BOOT).unwrap(),
+        (Some(99), former.to_vec())
+    );
+    write(&folder.file(), &[]);
+    assert_eq!(
+        read_all(&folder.file(), BOOT).unwrap(),
+        (Some(99), Vec::new())
+    );
+}
+
+#[test]
+fn a_folder_that_is_missing_is_named() {
+    let folder = Folder::new("missing");
+    let path = folder.0.join("nowhere/state");
+    let error = Writer::new(&path, BOOT, 1).err().unwrap().to_string();
+    assert!(error.contains("nowhere/state.part: create: "), "{error}");
+}
+
+#[test]
+fn the_boot_id_is_the_kernels() {
+    let text = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap();
+    let bytes = boot_id().unwrap();
+    let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    assert_eq!(hex, text.trim().replace('-', ""));
+}
