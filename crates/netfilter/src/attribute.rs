@@ -112,6 +112,13 @@ impl<'a> Attribute<'a> {
             .map_err(|_| Malformed::new(0, Problem::NotUtf8).within(self.kind, self.offset))
     }
 
+    /// A NUL-terminated text, up to its first octet that is not UTF-8.
+    pub(crate) fn text(&self) -> &'a str {
+        let octets = self.payload.split(|octet| *octet == 0).next();
+        let mut chunks = octets.unwrap_or_default().utf8_chunks();
+        chunks.next().map_or("", |chunk| chunk.valid())
+    }
+
     /// The attributes inside; a fault among them is reported with this attribute's type through [`Self::around`].
     #[inline(always)]
     pub(crate) fn nested(&self) -> Attributes<'a> {

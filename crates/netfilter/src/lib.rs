@@ -11,15 +11,22 @@ mod channel;
 mod connection;
 mod dump;
 mod error;
+mod events;
 mod filter;
+mod listener;
+mod lookup;
 mod malformed;
 mod message;
 pub mod netns;
+pub mod nflog;
 mod os;
 mod request;
 mod socket;
 mod state;
 mod stats;
+pub mod sysctl;
+#[cfg(feature = "testing")]
+pub mod testing;
 pub mod tracking;
 mod tuple;
 
@@ -27,7 +34,11 @@ pub use channel::SocketOptions;
 pub use connection::{Connection, Counters};
 pub use dump::{Dump, DumpOutcome, Entries, Incomplete};
 pub use error::Error;
+pub use events::{
+    Event, EventCounts, EventGroups, EventKind, EventOptions, EventSocket, Events, Received,
+};
 pub use filter::{Filter, Masked, TupleFilter};
+pub use lookup::Query;
 pub use malformed::{Malformed, Problem};
 pub use socket::ConntrackSocket;
 pub use state::{ProtocolState, Status};

@@ -13,7 +13,6 @@ use crate::message::{Messages, flag, kind};
 use crate::request::{Head, Request};
 
 const TABLE: &str = "conntrack_ipfix";
-const CHAIN: &str = "output";
 const NFPROTO_INET: u8 = 1;
 const NF_TABLES: u16 = 10;
 const APPEND: u16 = 0x800;
@@ -25,8 +24,57 @@ const APPEND: u16 = 0x800;
 /// # Errors
 /// [`Error::Permission`] without CAP_NET_ADMIN; [`Error::Netlink`] on a kernel without nf_tables.
 pub fn enable() -> Result<(), Error> {
-    const OPERATION: &str = "turn connection tracking on";
-    let channel = Channel::open(OPERATION, SocketOptions::default(), Groups::empty())?;
+    let output = |chain: &mut Request| {
+        chain.nested(4, |hook| {
+            hook.be32(1, 3); // NF_INET_LOCAL_OUT
+            hook.be32(2, 0); // priority
+        });
+        chain.string(7, "filter");
+    };
+    add_rule("turn connection tracking on", "output", output, |rule| {
+        expression(rule, "ct", |data| {
+            data.be32(1, 1); // NFTA_CT_DREG: NFT_REG_1
+            data.be32(2, 0); // NFTA_CT_KEY: NFT_CT_STATE
+        });
+    })
+}
+
+/// Makes the kernel keep labels in this network namespace, which it does while some rule sets one: the rule stands in a
+/// chain that no packet reaches.
+#[cfg(feature = "testing")]
+pub(crate) fn enable_labels() -> Result<(), Error> {
+    add_rule(
+        "turn connection labels on",
+        "labels",
+        |_| {},
+        |rule| {
+            expression(rule, "immediate", |data| {
+                data.be32(1, 1); // NFTA_IMMEDIATE_DREG: NFT_REG_1
+                data.nested(2, |value| value.attribute(1, &[0; 16]));
+            });
+            expression(rule, "ct", |data| {
+                data.be32(2, 13); // NFTA_CT_KEY: NFT_CT_LABELS
+                data.be32(4, 1); // NFTA_CT_SREG: NFT_REG_1
+            });
+        },
+    )
+}
+
+fn expression(rule: &mut Request, name: &str, data: impl FnOnce(&mut Request)) {
+    rule.nested(1, |expression| {
+        expression.string(1, name);
+        expression.nested(2, data);
+    });
+}
+
+/// One nf_tables transaction: our table and this chain, if they are not there yet, and one more rule in it.
+fn add_rule(
+    operation: &'static str,
+    name: &str,
+    describe_chain: impl FnOnce(&mut Request),
+    write_expressions: impl FnOnce(&mut Request),
+) -> Result<(), Error> {
+    let channel = Channel::open(operation, SocketOptions::default(), Groups::empty())?;
     let mut request = Request::new();
     let batch = |kind, sequence| Head {
         kind,
@@ -47,29 +95,17 @@ pub fn enable() -> Result<(), Error> {
     request.message(change(0, 0, 2), |table| table.string(1, TABLE));
     request.message(change(3, 0, 3), |chain| {
         chain.string(1, TABLE);
-        chain.string(3, CHAIN);
-        chain.nested(4, |hook| {
-            hook.be32(1, 3); // NF_INET_LOCAL_OUT
-            hook.be32(2, 0); // priority
-        });
-        chain.string(7, "filter");
+        chain.string(3, name);
+        describe_chain(chain);
     });
     request.message(change(6, APPEND, 4), |rule| {
         rule.string(1, TABLE);
-        rule.string(2, CHAIN);
-        rule.nested(4, |expressions| {
-            expressions.nested(1, |expression| {
-                expression.string(1, "ct");
-                expression.nested(2, |data| {
-                    data.be32(1, 1); // NFT_REG_1
-                    data.be32(2, 0); // NFT_CT_STATE
-                });
-            });
-        });
+        rule.string(2, name);
+        rule.nested(4, write_expressions);
     });
     request.message(batch(0x11, 5), |_| {});
-    channel.send(OPERATION, request.octets())?;
-    channel.acknowledged(OPERATION, &mut vec![0; BUFFER], 2, 3)
+    channel.send(operation, request.octets())?;
+    channel.acknowledged(operation, &mut vec![0; BUFFER], 2, 3)
 }
 
 /// Brings the loopback interface of the calling thread's network namespace up (RTM_NEWLINK on interface 1 with IFF_UP).

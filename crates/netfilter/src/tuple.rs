@@ -8,8 +8,9 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use crate::attribute::Attribute;
 use crate::malformed::{Malformed, Problem};
 
-/// Protocol numbers whose tuples are not simply two ports.
+/// Protocol numbers that need a case of their own.
 pub(crate) const ICMP: u8 = 1;
+pub(crate) const TCP: u8 = 6;
 pub(crate) const ICMPV6: u8 = 58;
 
 /// Attribute types inside a tuple.

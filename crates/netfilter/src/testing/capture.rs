@@ -1,0 +1,107 @@
+//! Messages as the kernel sends them, undecoded: for golden files, and for measuring what decoding adds.
+
+use std::time::Duration;
+
+use neli::utils::Groups;
+
+use crate::channel::{BUFFER, Channel, SocketOptions};
+use crate::events::EventSocket;
+use crate::listener::{Heard, Listener};
+use crate::message::{Messages, flag, kind};
+use crate::nflog::NflogSocket;
+use crate::request::{Head, Request};
+
+/// A netlink message without its header.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct RawMessage {
+    /// The header's type.
+    pub kind: u16,
+    /// The header's flags.
+    pub flags: u16,
+    /// What follows the header.
+    pub payload: Vec<u8>,
+}
+
+/// Receives a whole dump of the calling thread's namespace and hands each message to `each`.
+fn receive(mut each: impl FnMut(u16, u16, &[u8])) {
+    let operation = "dump the connection table";
+    let channel = Channel::open(operation, SocketOptions::default(), Groups::empty())
+        .expect("a conntrack socket opens");
+    let mut request = Request::new();
+    let head = Head {
+        kind: kind::CT_GET,
+        flags: flag::REQUEST | flag::DUMP,
+        sequence: 1,
+        family: 0,
+        resource: 0,
+    };
+    request.message(head, |_| {});
+    channel
+        .send(operation, request.octets())
+        .expect("a request leaves");
+    let mut buffer = vec![0; BUFFER];
+    loop {
+        let length = channel.receive(&mut buffer).expect("the kernel answers");
+        let mut messages = Messages::new(buffer.get(..length).expect("a whole datagram"));
+        while let Some(message) = messages.next().expect("a whole message") {
+            match message.kind {
+                kind::DONE => return,
+                kind::ERROR => panic!("the kernel refuses a dump: errno {}", message.errno()),
+                _ => each(message.kind, message.flags, message.payload),
+            }
+        }
+    }
+}
+
+/// Dumps every entry without looking into any: the messages and their octets. What a dump costs at least.
+#[must_use]
+pub fn count_only() -> (u64, u64) {
+    let (mut messages, mut octets) = (0, 0);
+    receive(|_, _, payload| {
+        messages += 1;
+        octets += payload.len() as u64;
+    });
+    (messages, octets)
+}
+
+/// Dumps every entry, undecoded.
+#[must_use]
+pub fn raw_dump() -> Vec<RawMessage> {
+    let mut messages = Vec::new();
+    receive(|kind, flags, payload| {
+        messages.push(RawMessage {
+            kind,
+            flags,
+            payload: payload.to_vec(),
+        });
+    });
+    messages
+}
+
+/// The events that wait in a socket, undecoded.
+pub fn raw_events(socket: &mut EventSocket) -> Vec<RawMessage> {
+    waiting(&mut socket.listener)
+}
+
+/// The logged packets that wait in a socket, undecoded.
+pub fn raw_packets(socket: &mut NflogSocket) -> Vec<RawMessage> {
+    waiting(&mut socket.listener)
+}
+
+fn waiting(listener: &mut Listener) -> Vec<RawMessage> {
+    let mut found = Vec::new();
+    while let Heard::Datagram(length) = listener
+        .hear(Some(Duration::from_millis(300)))
+        .expect("the socket is read")
+    {
+        let mut messages = Messages::new(listener.datagram(length));
+        while let Some(message) = messages.next().expect("a whole message") {
+            found.push(RawMessage {
+                kind: message.kind,
+                flags: message.flags,
+                payload: message.payload.to_vec(),
+            });
+        }
+    }
+    found
+}
