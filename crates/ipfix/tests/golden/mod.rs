@@ -1,0 +1,109 @@
+//! Octets written by hand: hexadecimal digits, spaces and line ends free, `#` begins a remark. And the flows that
+//! several golden messages are about.
+
+#![allow(dead_code, reason = "each test file uses its part")]
+
+use std::net::IpAddr;
+
+use ipfix::{Counters, Flow};
+
+/// The octets of a text of hexadecimal digits.
+pub fn octets(text: &str) -> Vec<u8> {
+    let digits: Vec<char> = text
+        .lines()
+        .flat_map(|line| line.split('#').next().unwrap().chars())
+        .filter(|c| !c.is_whitespace())
+        .collect();
+    assert!(digits.len().is_multiple_of(2), "odd number of digits");
+    digits
+        .chunks(2)
+        .map(|pair| {
+            u8::from_str_radix(&pair.iter().collect::<String>(), 16).expect("hexadecimal digits")
+        })
+        .collect()
+}
+
+/// Compares octets and shows where they part.
+pub fn assert_octets(got: &[u8], expected: &[u8]) {
+    let same = got
+        .iter()
+        .zip(expected)
+        .take_while(|(got, expected)| got == expected)
+        .count();
+    let show = |octets: &[u8]| {
+        octets[same..]
+            .iter()
+            .take(16)
+            .map(|o| format!("{o:02x} "))
+            .collect::<String>()
+    };
+    assert!(
+        got == expected,
+        "{} octets, expected {}; from offset {same}: {}, expected {}",
+        got.len(),
+        expected.len(),
+        show(got),
+        show(expected)
+    );
+}
+
+/// 192.0.2.1:40000 > 198.51.100.2:443, TCP, from 2026-01-02T03:04:05.678Z to 03:04:09.001Z, not translated.
+/// In hexadecimal the times are 0x19b7ca98f2e and 0x19b7ca99c29 ms, 0x695735a5 and 0x695735a9 s.
+pub fn tcp4() -> Flow<'static> {
+    Flow {
+        source: ip("192.0.2.1"),
+        destination: ip("198.51.100.2"),
+        source_port: 40000,
+        destination_port: 443,
+        protocol: 6,
+        reply_source: ip("198.51.100.2"),
+        reply_destination: ip("192.0.2.1"),
+        reply_source_port: 443,
+        reply_destination_port: 40000,
+        start_ns: 1_767_323_045_678_999_999,
+        end_ns: 1_767_323_049_001_000_000,
+        reason: 3,
+        totals: [
+            Counters {
+                packets: 10,
+                octets: 1500,
+            },
+            Counters {
+                packets: 8,
+                octets: 0x1_0000_0001,
+            },
+        ],
+        deltas: [
+            Counters {
+                packets: 3,
+                octets: 300,
+            },
+            Counters {
+                packets: 2,
+                octets: 513,
+            },
+        ],
+        zone: 7,
+        reply_zone: 0,
+        mark: 0xdead_beef,
+        id: 0x0102_0304,
+        tcp_state: 7,
+        names: None,
+        denied: None,
+    }
+}
+
+/// 2001:db8::1 > 2001:db8::2 with the rest as [`tcp4`].
+pub fn tcp6() -> Flow<'static> {
+    Flow {
+        source: ip("2001:db8::1"),
+        destination: ip("2001:db8::2"),
+        reply_source: ip("2001:db8::2"),
+        reply_destination: ip("2001:db8::1"),
+        ..tcp4()
+    }
+}
+
+pub fn ip(text: &str) -> IpAddr {
+    text.parse().unwrap()
+}
