@@ -41,6 +41,12 @@ pub struct Config {
     pub initial_delta: InitialDelta,
     /// A dump that makes no progress for this long is incomplete.
     pub poll_retry_timeout: Duration,
+    /// Listen to conntrack events beside polling.
+    pub events: bool,
+    /// Octets of the event socket's receive buffer.
+    pub event_buffer: usize,
+    /// Records end at least a second after the former one of their connection, as Antrea's aggregator wants.
+    pub seconds_end_monotonic: bool,
     /// Where to keep how much of each connection was exported.
     pub state_file: Option<PathBuf>,
 }
@@ -75,6 +81,8 @@ pub struct KernelStats {
     pub incomplete_dumps: u64,
     /// Messages of the kernel that could not be read, and were skipped.
     pub malformed_messages: u64,
+    /// Times that events were lost; each led to a dump.
+    pub event_overruns: u64,
 }
 
 /// What the kernel thread and the owner share.
@@ -90,7 +98,7 @@ pub(crate) struct Shared {
 
 /// A panic inside a lock is caught at the thread's edge and ends the exporter; until then what the lock
 /// guards is still read for the statistics.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -118,12 +126,39 @@ impl Shared {
         kernel.max = counts.max.unwrap_or(0);
     }
 
+    pub(crate) fn kernel_entries(&self) -> u32 {
+        lock(&self.kernel).entries
+    }
+
     pub(crate) fn count_poll(&self) {
         lock(&self.kernel).polls += 1;
     }
 
     pub(crate) fn count_poll_failure(&self) {
         lock(&self.kernel).poll_failures += 1;
+    }
+
+    pub(crate) fn count_overrun(&self) {
+        lock(&self.kernel).event_overruns += 1;
+    }
+
+    /// The event thread cannot read any more.
+    pub(crate) fn events_ended(&self) {
+        self.tell(Notice::Warning {
+            code: "EVENTS_ENDED",
+            message: "conntrack events can no longer be read: they are asked for again at the next resync".to_owned(),
+        });
+    }
+
+    /// Something is due that the owner has not been told of.
+    pub(crate) fn tell_due(&self) {
+        if self
+            .table()
+            .next_deadline()
+            .is_some_and(|deadline| deadline <= now().monotonic_ms)
+        {
+            self.tell(Notice::Due);
+        }
     }
 
     pub(crate) fn count_incomplete(&self) {
@@ -160,7 +195,9 @@ impl Exporter {
             when_full: config.when_full,
             initial_delta: config.initial_delta,
             agent_start_ns: now().wall_ns,
-            ..flow_table::Config::default()
+            seconds_end_monotonic: config.seconds_end_monotonic,
+            events: config.events,
+            confirm_absent: config.selection.mark.is_some(),
         });
         let shared = Arc::new(Shared {
             table: Mutex::new(table),
@@ -179,6 +216,7 @@ impl Exporter {
             netns: config.netns,
             retry_timeout: config.poll_retry_timeout,
             state_file: config.state_file,
+            event_buffer: config.events.then_some(config.event_buffer),
         };
         let (ready, answer) = sync_channel(1);
         let for_thread = Arc::clone(&shared);

@@ -12,12 +12,13 @@ use std::time::Duration;
 use netfilter::ConntrackSocket;
 use netfilter::netns::Netns;
 
-use crate::Error;
+use crate::events::EventReader;
 use crate::exporter::Shared;
 use crate::notice::Notice;
 use crate::poll::{Poller, finish_work};
 use crate::selection::Selection;
 use crate::state_keeper::StateKeeper;
+use crate::{Error, now};
 
 /// What the thread is started with.
 pub(crate) struct KernelSide {
@@ -25,6 +26,8 @@ pub(crate) struct KernelSide {
     pub(crate) netns: Option<Netns>,
     pub(crate) retry_timeout: Duration,
     pub(crate) state_file: Option<PathBuf>,
+    /// Octets of the event socket's receive buffer; None: no events.
+    pub(crate) event_buffer: Option<usize>,
 }
 
 /// How long the table is left alone when nothing happens.
@@ -79,10 +82,11 @@ impl KernelThread<'_> {
             .take()
             .map(|path| StateKeeper::open(path, self.shared));
         while !self.shared.requests.stopped() {
-            self.shared.requests.wait(HOUSEKEEPING);
+            self.shared.requests.wait(self.rest());
             if self.shared.requests.take_poll() && !self.shared.requests.stopped() {
                 self.poll();
             }
+            self.attend();
             finish_work(self.shared);
             let save = self.shared.requests.take_save();
             if let Some(state) = &mut self.state {
@@ -96,6 +100,41 @@ impl KernelThread<'_> {
                 self.shared.tell(Notice::Saved);
             }
         }
+    }
+
+    /// How long to sleep. With events, connections are looked up when they become due; those that are due already wait
+    /// for the owner, who takes them.
+    fn rest(&self) -> Duration {
+        let due = match self.side.event_buffer {
+            Some(_) => self.shared.table().next_deadline(),
+            None => None,
+        };
+        match due.map(|due| due.saturating_sub(now().monotonic_ms)) {
+            Some(wait) if wait > 0 => Duration::from_millis(wait).min(HOUSEKEEPING),
+            _ => HOUSEKEEPING,
+        }
+    }
+
+    /// Follows the events, where there are any.
+    fn attend(&mut self) {
+        let Some(poller) = &mut self.poller else {
+            return;
+        };
+        match poller.attend(self.shared) {
+            Ok(false) => {}
+            Ok(true) => self.poll(),
+            Err(error) => self.failed(&error),
+        }
+    }
+
+    fn failed(&mut self, error: &Error) {
+        // A socket after an error may hold half an answer: the next poll opens another.
+        self.poller = None;
+        self.shared.count_poll_failure();
+        self.shared.tell(Notice::PollFailed {
+            code: error.code(),
+            message: error.to_string(),
+        });
     }
 
     fn poll(&mut self) {
@@ -112,33 +151,36 @@ impl KernelThread<'_> {
                 self.shared.count_poll();
                 self.shared.tell(Notice::Poll(summary));
             }
-            Err(error) => {
-                // A socket after an error may hold half a dump: the next poll opens another.
-                self.poller = None;
-                self.shared.count_poll_failure();
-                self.shared.tell(Notice::PollFailed {
-                    code: error.code(),
-                    message: error.to_string(),
-                });
-            }
+            Err(error) => self.failed(&error),
         }
     }
 
     /// Enters the namespace and opens the socket where that is not done yet.
     fn open(&mut self) -> Result<(), Error> {
-        if self.poller.is_some() {
+        if self.poller.as_ref().is_some_and(Poller::hears) {
             return Ok(());
         }
+        self.poller = None;
         if let Some(netns) = &self.side.netns {
             netns.enter()?;
         }
+        // Events first: what happens before the first dump is then in one of the two.
+        let events = match self.side.event_buffer {
+            Some(octets) => Some(EventReader::start(
+                self.shared,
+                &self.side.selection,
+                octets,
+            )?),
+            None => None,
+        };
         let mut socket = ConntrackSocket::open_with(netfilter::SocketOptions {
             receive_timeout: self.side.retry_timeout,
+            cancel: Some(self.shared.requests.stop_flag()),
             ..netfilter::SocketOptions::default()
         })?;
         let counts = socket.counts()?;
         self.shared.set_kernel_counts(&counts);
-        self.poller = Some(Poller::new(socket, self.side.selection.clone()));
+        self.poller = Some(Poller::new(socket, self.side.selection.clone(), events));
         Ok(())
     }
 

@@ -9,6 +9,7 @@
 mod clock;
 mod dump;
 mod error;
+mod events;
 mod export;
 mod exporter;
 mod kernel_thread;
@@ -16,6 +17,7 @@ mod notice;
 mod observation;
 mod own_sessions;
 mod poll;
+mod refresh;
 mod selection;
 mod state_file;
 mod state_keeper;

@@ -14,6 +14,8 @@ pub enum Notice {
         /// What failed and what to do about it.
         message: String,
     },
+    /// Records became due at another time than a poll: events or lookups told of them.
+    Due,
     /// The state file was written, or could not be, or there is none: the exporter may be closed.
     Saved,
     /// Something that falsifies or limits the export, said once.
@@ -64,6 +66,9 @@ const MAX_NOTICES: usize = 256;
 
 impl Notices {
     pub(crate) fn push(&mut self, notice: Notice) {
+        if notice == Notice::Due && self.queue.back() == Some(&Notice::Due) {
+            return;
+        }
         if self.queue.len() >= MAX_NOTICES {
             self.queue.pop_front();
         }

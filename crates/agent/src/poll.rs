@@ -8,10 +8,12 @@ use std::time::Instant;
 use flow_table::{Admission, NamesId, Observation, Poll, Progress, Scope};
 use netfilter::{ConntrackSocket, Counts, DumpOutcome, Family};
 
+use crate::events::{self, EventReader};
 use crate::exporter::Shared;
 use crate::notice::PollSummary;
 use crate::observation::observation;
 use crate::own_sessions::OwnSessions;
+use crate::refresh::{Refreshed, refresh};
 use crate::selection::Selection;
 use crate::{Error, now};
 
@@ -19,6 +21,9 @@ use crate::{Error, now};
 pub(crate) struct Poller {
     socket: ConntrackSocket,
     selection: Selection,
+    events: Option<EventReader>,
+    /// Events were dropped and no dump has put it right yet.
+    overrun: bool,
     /// One buffer of observations for each scope; their room is reused.
     buffers: Vec<Vec<Observation>>,
     /// Connections of the last complete poll in the selected zones.
@@ -26,11 +31,17 @@ pub(crate) struct Poller {
 }
 
 impl Poller {
-    pub(crate) fn new(socket: ConntrackSocket, selection: Selection) -> Self {
+    pub(crate) fn new(
+        socket: ConntrackSocket,
+        selection: Selection,
+        events: Option<EventReader>,
+    ) -> Self {
         let scopes = selection.zones.len().max(1);
         Self {
             socket,
             selection,
+            events,
+            overrun: false,
             buffers: vec![Vec::new(); scopes],
             last_selected: 0,
         }
@@ -51,13 +62,17 @@ impl Poller {
             self.dump_each_zone(shared, &mut pass)
         };
         shared.count_malformed(pass.malformed);
+        self.merge_events(shared);
         finish_work(shared);
         if !pass.complete {
             shared.count_incomplete();
         }
         result?;
+        refresh(&mut self.socket, &self.selection, shared, u32::MAX)?;
+        finish_work(shared);
 
         if pass.complete {
+            self.overrun = false;
             shared.own().end_complete_poll();
             self.last_selected = pass.ipv4 + pass.ipv6;
         }
@@ -72,6 +87,34 @@ impl Poller {
             duration_ms: begun.elapsed().as_secs_f64() * 1000.0,
             complete: pass.complete,
         })
+    }
+
+    /// Merges what events have brought, and looks up what their deadlines ask for. Cheap when there is neither.
+    /// True when a dump is needed: events were lost, or more connections are due than lookups are worth.
+    pub(crate) fn attend(&mut self, shared: &Shared) -> Result<bool, Error> {
+        if self.events.is_none() {
+            return Ok(false);
+        }
+        self.merge_events(shared);
+        let refreshed = refresh(
+            &mut self.socket,
+            &self.selection,
+            shared,
+            shared.kernel_entries(),
+        )?;
+        shared.tell_due();
+        Ok(self.overrun || refreshed == Refreshed::DumpIsCheaper)
+    }
+
+    fn merge_events(&mut self, shared: &Shared) {
+        if let Some(reader) = &self.events {
+            self.overrun |= events::merge(reader, &self.selection, shared);
+        }
+    }
+
+    /// Whether the events that were asked for still come.
+    pub(crate) fn hears(&self) -> bool {
+        self.events.as_ref().is_none_or(EventReader::is_alive)
     }
 
     /// With several zones: a dump that filters walks the whole table for each zone, at 0.24 us an entry it
@@ -90,15 +133,14 @@ impl Poller {
 
     /// One dump for each selected zone, or one for all entries when no zone is selected.
     fn dump_each_zone(&mut self, shared: &Shared, pass: &mut Pass) -> Result<(), Error> {
-        let zones: Vec<Option<u16>> = if self.selection.zones.is_empty() {
-            vec![None]
-        } else {
-            self.selection.zones.iter().copied().map(Some).collect()
+        let zones: Vec<Option<u16>> = match self.selection.zones.as_slice() {
+            [] => vec![None],
+            zones => zones.iter().copied().map(Some).collect(),
         };
         pass.complete = true;
         for (scope, zone) in (0..=u8::MAX).map(Scope).zip(zones) {
             let poll = shared.table().begin_poll(scope, now());
-            let outcome = self.dump(shared, zone, &[(zone, poll)], pass);
+            let outcome = self.dump(shared, zone, &[poll], pass);
             let complete = matches!(&outcome, Ok(outcome) if outcome.complete);
             shared.table().end_poll(poll, complete, now());
             pass.complete &= complete;
@@ -110,60 +152,58 @@ impl Poller {
     /// One dump, its entries sorted into the scopes of their zones.
     fn dump_all_zones(&mut self, shared: &Shared, pass: &mut Pass) -> Result<(), Error> {
         let begun = now();
-        let polls: Vec<(Option<u16>, Poll)> = (0..=u8::MAX)
+        let polls: Vec<Poll> = (0..=u8::MAX)
             .map(Scope)
-            .zip(&self.selection.zones)
-            .map(|(scope, &zone)| (Some(zone), shared.table().begin_poll(scope, begun)))
+            .take(self.selection.zones.len())
+            .map(|scope| shared.table().begin_poll(scope, begun))
             .collect();
         let outcome = self.dump(shared, None, &polls, pass);
         pass.complete = matches!(&outcome, Ok(outcome) if outcome.complete);
-        for (_, poll) in polls {
+        for poll in polls {
             shared.table().end_poll(poll, pass.complete, now());
         }
         outcome.map(drop)
     }
 
+    /// Dumps one zone, or everything, into the polls of its scopes: one, or one for each selected zone.
     fn dump(
         &mut self,
         shared: &Shared,
         zone: Option<u16>,
-        polls: &[(Option<u16>, Poll)],
+        polls: &[Poll],
         pass: &mut Pass,
     ) -> Result<DumpOutcome, Error> {
         let mut dump = self.socket.dump(&self.selection.filter(zone))?;
         while let Some(entries) = dump.next_buffer()? {
-            if shared.requests.stopped() {
-                break;
-            }
             for connection in entries {
                 if !self.selection.admits(&connection) {
                     continue;
                 }
-                let of_zone = |&(zone, _): &(Option<u16>, Poll)| {
-                    zone.is_none_or(|zone| {
-                        connection.original_zone() == zone || connection.reply_zone() == zone
-                    })
+                let seen = observation(&connection);
+                let scope = match polls {
+                    [_] => Some(0),
+                    _ => self.selection.scope(seen.zone, seen.reply_zone),
                 };
-                let Some(buffer) = polls
-                    .iter()
-                    .position(of_zone)
-                    .and_then(|at| self.buffers.get_mut(at))
-                else {
+                let Some(buffer) = scope.and_then(|scope| self.buffers.get_mut(scope)) else {
                     continue;
                 };
                 match connection.family {
                     Family::Ipv4 => pass.ipv4 += 1,
                     Family::Ipv6 => pass.ipv6 += 1,
                 }
-                buffer.push(observation(&connection));
+                buffer.push(seen);
             }
-            for (buffer, &(_, poll)) in self.buffers.iter_mut().zip(polls) {
+            for (buffer, &poll) in self.buffers.iter_mut().zip(polls) {
                 if !buffer.is_empty() {
                     let mut table = shared.table();
                     let mut own = shared.own();
-                    table.observe(poll, buffer, &mut Strangers(&mut own), now());
+                    let mut admission = Strangers::new(&mut own, &self.selection);
+                    table.observe(poll, buffer, &mut admission, now());
                     buffer.clear();
                 }
+            }
+            if let Some(reader) = &self.events {
+                self.overrun |= events::merge(reader, &self.selection, shared);
             }
         }
         let outcome = dump.finish();
@@ -181,16 +221,23 @@ struct Pass {
     complete: bool,
 }
 
-/// Admits every connection but the agent's own.
-struct Strangers<'a>(&'a mut OwnSessions);
+/// Admits every connection with a selected mark but the agent's own.
+pub(crate) struct Strangers<'a> {
+    own: &'a mut OwnSessions,
+    selection: &'a Selection,
+}
+
+impl<'a> Strangers<'a> {
+    pub(crate) fn new(own: &'a mut OwnSessions, selection: &'a Selection) -> Self {
+        Self { own, selection }
+    }
+}
 
 impl Admission for Strangers<'_> {
     fn admit(&mut self, observation: &Observation) -> Option<NamesId> {
-        if self.0.meets(&observation.original) {
-            None
-        } else {
-            Some(NamesId(0))
-        }
+        let admitted =
+            self.selection.marks(observation.mark) && !self.own.meets(&observation.original);
+        admitted.then_some(NamesId(0))
     }
 }
 

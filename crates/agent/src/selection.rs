@@ -66,6 +66,23 @@ impl Selection {
         }
     }
 
+    /// Whether a mark is selected. It can change while a connection lives.
+    pub fn marks(&self, mark: u32) -> bool {
+        self.mark
+            .is_none_or(|wanted| mark & wanted.mask == wanted.value)
+    }
+
+    /// The place among the selected zones of the first one that is either direction's; 0 when all zones are
+    /// selected, None when this one is not.
+    pub(crate) fn scope(&self, zone: u16, reply_zone: u16) -> Option<usize> {
+        if self.zones.is_empty() {
+            return Some(0);
+        }
+        self.zones
+            .iter()
+            .position(|&selected| selected == zone || selected == reply_zone)
+    }
+
     /// Whether the protocol and the addresses of `connection` are selected. They never change while it
     /// lives, so the answer given at its first sight stays right.
     pub fn admits(&self, connection: &Connection<'_>) -> bool {

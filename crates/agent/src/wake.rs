@@ -1,6 +1,7 @@
 //! How the owner and the kernel thread wake each other.
 
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -14,8 +15,9 @@ use rustix::time::Timespec;
 pub(crate) struct Requests {
     poll: AtomicBool,
     save: AtomicBool,
-    stop: AtomicBool,
-    bell: OwnedFd,
+    /// Shared with the socket, whose waits it ends.
+    stop: Arc<AtomicBool>,
+    bell: Bell,
 }
 
 impl Requests {
@@ -23,8 +25,8 @@ impl Requests {
         Ok(Self {
             poll: AtomicBool::new(false),
             save: AtomicBool::new(false),
-            stop: AtomicBool::new(false),
-            bell: eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?,
+            stop: Arc::default(),
+            bell: Bell::new()?,
         })
     }
 
@@ -48,6 +50,11 @@ impl Requests {
         self.ring();
     }
 
+    /// True from the stop on.
+    pub(crate) fn stop_flag(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.stop)
+    }
+
     pub(crate) fn stopped(&self) -> bool {
         self.stop.load(Ordering::Acquire)
     }
@@ -62,12 +69,37 @@ impl Requests {
         let timeout = Timespec::try_from(timeout).ok();
         // EINTR and every other failure only make this return early: the caller looks at the flags again.
         let _ = rustix::event::poll(&mut ready, timeout.as_ref());
-        let mut count = [0; 8];
-        let _ = read(&self.bell, &mut count);
+        self.bell.silence();
     }
 
-    /// The counter of an eventfd cannot overflow here: a full one is a rung bell.
-    fn ring(&self) {
-        let _ = write(&self.bell, &1_u64.to_ne_bytes());
+    /// Makes the kernel thread look.
+    pub(crate) fn ring(&self) {
+        self.bell.ring();
+    }
+}
+
+/// An eventfd: rung from any thread, waited for with poll(2).
+#[derive(Debug)]
+pub(crate) struct Bell(OwnedFd);
+
+impl Bell {
+    pub(crate) fn new() -> Result<Self, Errno> {
+        eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).map(Self)
+    }
+
+    /// Rings until it is silenced. The counter of an eventfd cannot overflow here: a full one is a rung bell.
+    pub(crate) fn ring(&self) {
+        let _ = write(&self.0, &1_u64.to_ne_bytes());
+    }
+
+    fn silence(&self) {
+        let mut count = [0; 8];
+        let _ = read(&self.0, &mut count);
+    }
+}
+
+impl AsFd for Bell {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
     }
 }

@@ -47,7 +47,8 @@ pub struct NativeConfig {
     pub initial_delta: String,
     pub state_file: Option<String>,
     pub poll_retry_timeout: f64,
-    pub resync_interval: f64,
+    /// For Antrea's aggregator: each record ends at least a second after the former one of its connection.
+    pub seconds_end_monotonic: bool,
     pub event_buffer_size: u32,
 }
 
@@ -147,6 +148,13 @@ pub fn config(config: &NativeConfig) -> Result<agent::Config> {
             other => return Err(invalid("initialDelta", other, "zero or total")),
         },
         poll_retry_timeout: duration("pollRetryTimeout", config.poll_retry_timeout)?,
+        events: match config.source.as_str() {
+            "poll" => false,
+            "events" => true,
+            other => return Err(invalid("source", other, "poll or events")),
+        },
+        event_buffer: usize::try_from(config.event_buffer_size).unwrap_or(usize::MAX),
+        seconds_end_monotonic: config.seconds_end_monotonic,
         state_file: config.state_file.as_deref().map(PathBuf::from),
     })
 }

@@ -48,7 +48,7 @@ pub struct NativePollSummary {
 /// What the kernel thread says. `poll` is there for kind `poll`, `code` and `message` for failures and warnings.
 #[napi(object)]
 pub struct NativeNotice {
-    #[napi(ts_type = "'poll' | 'pollFailed' | 'saved' | 'warning' | 'fatal'")]
+    #[napi(ts_type = "'poll' | 'pollFailed' | 'due' | 'saved' | 'warning' | 'fatal'")]
     pub kind: String,
     pub code: Option<String>,
     pub message: Option<String>,
@@ -276,6 +276,12 @@ fn notice(notice: Notice) -> NativeNotice {
                 complete: summary.complete,
             }),
         },
+        Notice::Due => NativeNotice {
+            kind: "due".to_owned(),
+            code: None,
+            message: None,
+            poll: None,
+        },
         Notice::Saved => NativeNotice {
             kind: "saved".to_owned(),
             code: None,
@@ -304,7 +310,7 @@ fn stats(stats: &agent::Stats) -> NativeStats {
         poll_failures: count(stats.kernel.poll_failures),
         incomplete_dumps: count(stats.kernel.incomplete_dumps),
         malformed_messages: count(stats.kernel.malformed_messages),
-        event_overruns: 0.0,
+        event_overruns: count(stats.kernel.event_overruns),
         refused_connections: size(table.refused),
         refused_total: count(table.refused_total),
         records_committed: count(stats.records_committed),

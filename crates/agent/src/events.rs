@@ -1,0 +1,217 @@
+//! Conntrack events on their way into the flow table (`--source events`).
+//!
+//! A thread of its own reads the event socket, so that the kernel's receive buffer is emptied also while the kernel
+//! thread waits for a dump. It copies each event into a bounded queue; the kernel thread merges the queue between the
+//! buffers of a dump and whenever it is woken. What the kernel had to drop, or the queue, is an overrun: only a dump
+//! puts it right.
+
+use std::collections::VecDeque;
+use std::os::fd::AsFd;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use flow_table::{Observation, Scope};
+use netfilter::{EventGroups, EventKind, EventOptions, EventSocket, Received};
+use rustix::event::{PollFd, PollFlags};
+
+use crate::exporter::{Shared, lock};
+use crate::observation::observation;
+use crate::poll::Strangers;
+use crate::selection::Selection;
+use crate::wake::Bell;
+use crate::{Error, now};
+
+/// One event, copied out of the receive buffer.
+pub(crate) struct QueuedEvent {
+    pub(crate) kind: EventKind,
+    pub(crate) seen: Observation,
+}
+
+/// Events that wait for the kernel thread: at about 250 octets each, 16 MB.
+const MAX_QUEUED: usize = 65_536;
+
+/// What the reader and the kernel thread share.
+struct Queue {
+    events: Mutex<VecDeque<QueuedEvent>>,
+    /// Rung at the end, and never silenced.
+    halt: Bell,
+    halted: AtomicBool,
+    overrun: AtomicBool,
+    malformed: AtomicU64,
+}
+
+/// The reading thread and its queue. Dropping it ends the thread and waits for that.
+pub(crate) struct EventReader {
+    queue: Arc<Queue>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl EventReader {
+    /// Opens the socket in the calling thread's namespace, before a dump is asked for: what happens in between is
+    /// then in the dump, in the events, or in both, and never in neither.
+    pub(crate) fn start(
+        shared: &Arc<Shared>,
+        selection: &Selection,
+        receive_buffer: usize,
+    ) -> Result<Self, Error> {
+        let socket = EventSocket::open(EventOptions {
+            receive_buffer,
+            // A mark that is set later makes a connection selected, and that is an UPDATE.
+            groups: EventGroups {
+                update: selection.mark.is_some(),
+                ..EventGroups::ALL
+            },
+        })?;
+        let halt = Bell::new().map_err(|errno| Error::System {
+            operation: "make an eventfd",
+            source: errno.into(),
+        })?;
+        let queue = Arc::new(Queue {
+            events: Mutex::default(),
+            halt,
+            halted: AtomicBool::new(false),
+            overrun: AtomicBool::new(false),
+            malformed: AtomicU64::new(0),
+        });
+        let for_thread = (Arc::clone(&queue), Arc::clone(shared), selection.clone());
+        let thread = std::thread::Builder::new()
+            .name("conntrack-event".to_owned())
+            .spawn(move || {
+                let (queue, shared, selection) = for_thread;
+                let result = catch_unwind(AssertUnwindSafe(|| {
+                    read(socket, &queue, &shared, &selection)
+                }));
+                if !matches!(result, Ok(Ok(()))) {
+                    // Deaf from here on: every poll is as good as the last resync, and the owner must know.
+                    shared.events_ended();
+                }
+            })
+            .map_err(|source| Error::System {
+                operation: "start the event thread",
+                source,
+            })?;
+        Ok(Self {
+            queue,
+            thread: Some(thread),
+        })
+    }
+
+    /// Takes up to `limit` events, in the order in which the kernel sent them.
+    pub(crate) fn take(&self, limit: usize, into: &mut Vec<QueuedEvent>) {
+        let mut events = lock(&self.queue.events);
+        let count = events.len().min(limit);
+        into.extend(events.drain(..count));
+    }
+
+    /// Whether events were dropped since the last call.
+    pub(crate) fn take_overrun(&self) -> bool {
+        self.queue.overrun.swap(false, Ordering::AcqRel)
+    }
+
+    /// Malformed events since the last call.
+    pub(crate) fn take_malformed(&self) -> u64 {
+        self.queue.malformed.swap(0, Ordering::AcqRel)
+    }
+
+    /// Whether the thread is still reading.
+    pub(crate) fn is_alive(&self) -> bool {
+        self.thread
+            .as_ref()
+            .is_some_and(|thread| !thread.is_finished())
+    }
+}
+
+impl Drop for EventReader {
+    fn drop(&mut self) {
+        self.queue.halted.store(true, Ordering::Release);
+        self.queue.halt.ring();
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Merges what waits in the queue. Returns whether events were dropped, so that a dump is needed.
+pub(crate) fn merge(reader: &EventReader, selection: &Selection, shared: &Shared) -> bool {
+    let mut events = Vec::with_capacity(AT_ONCE);
+    loop {
+        reader.take(AT_ONCE, &mut events);
+        if events.is_empty() {
+            break;
+        }
+        let mut table = shared.table();
+        let mut own = shared.own();
+        for QueuedEvent { kind, seen } in events.drain(..) {
+            let Some(scope) = selection.scope(seen.zone, seen.reply_zone) else {
+                continue;
+            };
+            let Ok(scope) = u8::try_from(scope).map(Scope) else {
+                continue;
+            };
+            let mut admission = Strangers::new(&mut own, selection);
+            match kind {
+                EventKind::New | EventKind::Update => {
+                    table.created(scope, &seen, &mut admission, now())
+                }
+                EventKind::Destroy => table.destroyed(scope, &seen, &mut admission, now()),
+            }
+        }
+    }
+    shared.count_malformed(reader.take_malformed());
+    reader.take_overrun()
+}
+
+/// Datagrams read before the queue is filled and the kernel thread is woken.
+const AT_ONCE: usize = 256;
+
+fn read(
+    mut socket: EventSocket,
+    queue: &Queue,
+    shared: &Shared,
+    selection: &Selection,
+) -> Result<(), Error> {
+    let mut batch: Vec<QueuedEvent> = Vec::with_capacity(AT_ONCE);
+    let mut malformed = 0;
+    while !queue.halted.load(Ordering::Acquire) {
+        let mut waiting = [
+            PollFd::from_borrowed_fd(socket.as_fd(), PollFlags::IN),
+            PollFd::new(&queue.halt, PollFlags::IN),
+        ];
+        // EINTR and the like only look again.
+        let _ = rustix::event::poll(&mut waiting, None);
+        let mut overrun = false;
+        while batch.len() < AT_ONCE {
+            match socket.recv(Some(Duration::ZERO))? {
+                Received::TimedOut => break,
+                Received::Overrun => overrun = true,
+                Received::Events(events) => batch.extend(
+                    events
+                        .filter(|event| selection.admits(&event.connection))
+                        .map(|event| QueuedEvent {
+                            kind: event.kind,
+                            seen: observation(&event.connection),
+                        }),
+                ),
+            }
+        }
+        let mut events = lock(&queue.events);
+        let room = MAX_QUEUED.saturating_sub(events.len());
+        overrun |= room < batch.len();
+        events.extend(batch.drain(..).take(room));
+        drop(events);
+        if overrun {
+            queue.overrun.store(true, Ordering::Release);
+            shared.count_overrun();
+        }
+        let counted = socket.counts().malformed;
+        queue
+            .malformed
+            .fetch_add(counted - malformed, Ordering::AcqRel);
+        malformed = counted;
+        shared.requests.ring();
+    }
+    Ok(())
+}

@@ -1,0 +1,113 @@
+//! Looks connections up in the kernel before the table acts on them.
+//!
+//! The kernel sends no event when counters move, so with events a deadline acts on what was known at the last dump;
+//! and a connection that is missing from a dump filtered by mark may live on with another mark. Both are asked for
+//! one by one, many requests on their way at once.
+
+use flow_table::{Answer, Observation, RefreshKey};
+use netfilter::{ConntrackSocket, Query, Tuple};
+
+use crate::exporter::Shared;
+use crate::observation::observation;
+use crate::poll::Strangers;
+use crate::selection::Selection;
+use crate::{Error, now};
+
+/// Lookups of one round: a fraction of a millisecond of the table's time.
+const ROUND: usize = 512;
+
+/// What came of a refresh.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Refreshed {
+    /// The table asks for nothing more.
+    All,
+    /// As many were looked up as a dump of the whole table costs, and more are due.
+    DumpIsCheaper,
+}
+
+/// Entries of a dump that cost as much as one lookup.
+const DUMPED_PER_LOOKUP: u32 = 2;
+
+/// Looks up whatever the table asks for until it asks for nothing more, or until that has cost as much as a dump of
+/// `kernel_entries` would. How many are due is not known before they are taken: giving up there costs at most twice
+/// what the cheaper way would have. An error gives the round's connections back unanswered: they are asked for again.
+pub(crate) fn refresh(
+    socket: &mut ConntrackSocket,
+    selection: &Selection,
+    shared: &Shared,
+    kernel_entries: u32,
+) -> Result<Refreshed, Error> {
+    let worth = usize::try_from(kernel_entries / DUMPED_PER_LOOKUP)
+        .unwrap_or(usize::MAX)
+        .max(ROUND);
+    let mut keys: Vec<RefreshKey> = Vec::with_capacity(ROUND);
+    let mut asked = 0;
+    while !shared.requests.stopped() {
+        keys.clear();
+        shared.table().refresh_due(now(), &mut keys, ROUND);
+        if keys.is_empty() {
+            break;
+        }
+        if asked >= worth {
+            give_back(&keys, selection, shared);
+            return Ok(Refreshed::DumpIsCheaper);
+        }
+        let queries: Vec<Query> = keys.iter().map(query).collect();
+        let mut answers: Vec<Found> = vec![Found::Nothing; keys.len()];
+        let result = socket.lookup(&queries, |index, connection| {
+            if let (Some(place), Some(connection)) = (answers.get_mut(index), connection) {
+                *place = if selection.marks(connection.mark) {
+                    Found::Selected(observation(connection))
+                } else {
+                    Found::Outside(observation(connection))
+                };
+            }
+        });
+        let mut table = shared.table();
+        let mut own = shared.own();
+        for (key, found) in keys.iter().zip(&answers) {
+            let answer = match (&result, found) {
+                (Err(_), _) => Answer::Failed,
+                (Ok(()), Found::Nothing) => Answer::Absent,
+                (Ok(()), Found::Selected(seen)) => Answer::Present(seen),
+                (Ok(()), Found::Outside(seen)) => Answer::LeftSelection(seen),
+            };
+            table.refreshed(key, answer, &mut Strangers::new(&mut own, selection), now());
+        }
+        asked += keys.len();
+        result?;
+    }
+    Ok(Refreshed::All)
+}
+
+/// Says of connections that were asked for that nothing is known.
+fn give_back(keys: &[RefreshKey], selection: &Selection, shared: &Shared) {
+    let mut table = shared.table();
+    let mut own = shared.own();
+    for key in keys {
+        let mut admission = Strangers::new(&mut own, selection);
+        table.refreshed(key, Answer::Failed, &mut admission, now());
+    }
+}
+
+#[derive(Clone)]
+enum Found {
+    Nothing,
+    Selected(Observation),
+    /// Alive, but its mark no longer matches.
+    Outside(Observation),
+}
+
+fn query(key: &RefreshKey) -> Query {
+    Query {
+        tuple: Tuple {
+            source: key.original.source,
+            destination: key.original.destination,
+            protocol: key.original.protocol,
+            source_port: key.original.source_port,
+            destination_port: key.original.destination_port,
+            zone: None,
+        },
+        zone: key.zone,
+    }
+}
