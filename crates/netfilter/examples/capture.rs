@@ -10,7 +10,7 @@
 
 use std::fs;
 use std::net::{IpAddr, SocketAddr};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use netfilter::nflog::{NflogOptions, NflogSocket};
 use netfilter::testing::{self, Entry, Maker, RawMessage, Zone};
@@ -43,6 +43,7 @@ struct Capture {
 impl Capture {
     fn save(&self, name: &str, message: &RawMessage) {
         let path = self.directory.join(name).with_extension("bin");
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(&path, &message.payload).unwrap();
         println!("{} ({} octets)", path.display(), message.payload.len());
     }
@@ -64,7 +65,6 @@ impl Capture {
 
 fn main() {
     let directory = std::env::args().nth(1).expect("usage: capture DIRECTORY");
-    fs::create_dir_all(Path::new(&directory)).unwrap();
     netfilter::tracking::loopback_up().unwrap();
     testing::track();
     let mut capture = Capture {
@@ -73,19 +73,20 @@ fn main() {
     };
     by_traffic(&mut capture);
     by_netlink(&mut capture);
+    whole(&mut capture);
     translated(&mut capture);
     events(&mut capture);
     logged(&mut capture);
 }
 
 fn by_traffic(capture: &mut Capture) {
-    capture.entry("tcp-v4-time-wait", |_| {
+    capture.entry("connection/tcp-v4-time-wait", |_| {
         testing::tcp_exchange(socket("127.0.0.1:4739"), 5000, 0);
     });
-    capture.entry("tcp-v6-time-wait", |_| {
+    capture.entry("connection/tcp-v6-time-wait", |_| {
         testing::tcp_exchange(socket("[::1]:4739"), 5000, 0);
     });
-    capture.entry("udp-v4", |_| {
+    capture.entry("connection/udp-v4", |_| {
         testing::udp_exchange(
             socket("127.0.0.1:40001"),
             socket("127.0.0.1:53"),
@@ -93,21 +94,21 @@ fn by_traffic(capture: &mut Capture) {
             Some(60),
         );
     });
-    capture.entry("udp-v6-unreplied", |_| {
+    capture.entry("connection/udp-v6-unreplied", |_| {
         testing::udp_exchange(socket("[::1]:40002"), socket("[::1]:53"), 30, None);
     });
-    capture.entry("icmp-v4-echo", |_| {
+    capture.entry("connection/icmp-v4-echo", |_| {
         testing::icmp_echo(address("127.0.0.1"), 0x1234);
     });
-    capture.entry("icmp-v6-echo", |_| {
+    capture.entry("connection/icmp-v6-echo", |_| {
         testing::icmp_echo(address("::1"), 0x5678);
     });
-    capture.entry("unknown-protocol-253", |_| {
+    capture.entry("connection/unknown-protocol-253", |_| {
         testing::send_ip(address("127.0.0.1"), 253, &[1; 12]);
     });
     sysctl::write("netfilter/nf_conntrack_acct", 0).unwrap();
     sysctl::write("netfilter/nf_conntrack_timestamp", 0).unwrap();
-    capture.entry("udp-v4-uncounted", |_| {
+    capture.entry("connection/udp-v4-uncounted", |_| {
         testing::udp_exchange(socket("127.0.0.1:40003"), socket("127.0.0.1:53"), 30, None);
     });
     testing::track();
@@ -118,49 +119,49 @@ fn by_netlink(capture: &mut Capture) {
     let ftp = tuple("10.0.0.1", "10.0.0.2", 6, (40000, 21));
     let tcp = tuple("2001:db8::1", "2001:db8::2", 6, (40000, 443));
     capture.made(
-        "udplite-v6",
+        "connection/udplite-v6",
         Entry::new(Tuple {
             protocol: 136,
             ..tcp
         }),
     );
     capture.made(
-        "sctp-v4-established",
+        "connection/sctp-v4-established",
         Entry::new(Tuple {
             protocol: 132,
             ..udp
         }),
     );
     capture.made(
-        "gre-v4-keys",
+        "connection/gre-v4-keys",
         Entry::new(Tuple {
             protocol: 47,
             ..udp
         }),
     );
     capture.made(
-        "zone-shared",
+        "connection/zone-shared",
         Entry {
             zone: Zone::Shared(7),
             ..Entry::new(udp)
         },
     );
     capture.made(
-        "zone-original",
+        "connection/zone-original",
         Entry {
             zone: Zone::Original(7),
             ..Entry::new(udp)
         },
     );
     capture.made(
-        "zone-reply",
+        "connection/zone-reply",
         Entry {
             zone: Zone::Reply(7),
             ..Entry::new(udp)
         },
     );
     capture.made(
-        "tcp-v6-syn-sent-mark-labels",
+        "connection/tcp-v6-syn-sent-mark-labels",
         Entry {
             mark: 0xdead_beef,
             labels: Some([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16]),
@@ -170,7 +171,7 @@ fn by_netlink(capture: &mut Capture) {
         },
     );
     capture.made(
-        "helper-ftp",
+        "connection/helper-ftp",
         Entry {
             helper: Some("ftp"),
             ..Entry::new(ftp)
@@ -185,7 +186,23 @@ fn by_netlink(capture: &mut Capture) {
     capture.maker.create([data]).unwrap();
     let messages = testing::raw_dump();
     let expected = messages.iter().max_by_key(|message| message.payload.len());
-    capture.save("master-of-ftp-data", expected.unwrap());
+    capture.save("connection/master-of-ftp-data", expected.unwrap());
+    capture.maker.flush().unwrap();
+}
+
+/// The answer to a request for counts, and datagrams with their netlink headers.
+fn whole(capture: &mut Capture) {
+    let entries = (0..3).map(|port| Entry::new(tuple("10.0.0.1", "10.0.0.2", 17, (port, 53))));
+    capture.maker.create(entries).unwrap();
+    capture.save("counts/three-entries", &testing::raw_counts());
+    for (datagram, number) in testing::raw_datagrams().into_iter().zip(1..) {
+        let message = RawMessage {
+            kind: 0,
+            flags: 0,
+            payload: datagram,
+        };
+        capture.save(&format!("datagram/dump-of-three-{number}"), &message);
+    }
     capture.maker.flush().unwrap();
 }
 
@@ -204,10 +221,22 @@ fn translated(capture: &mut Capture) {
         }",
     );
     for (name, client, server) in [
-        ("nat-destination-v4", "127.0.0.1:40010", "127.0.0.2:5300"),
-        ("nat-both-v4", "127.0.0.1:40011", "127.0.0.4:5301"),
-        ("nat-source-v4", "127.0.0.1:40012", "127.0.0.6:5302"),
-        ("nat-redirect-v6", "[::1]:40013", "[::1]:5302"),
+        (
+            "connection/nat-destination-v4",
+            "127.0.0.1:40010",
+            "127.0.0.2:5300",
+        ),
+        (
+            "connection/nat-both-v4",
+            "127.0.0.1:40011",
+            "127.0.0.4:5301",
+        ),
+        (
+            "connection/nat-source-v4",
+            "127.0.0.1:40012",
+            "127.0.0.6:5302",
+        ),
+        ("connection/nat-redirect-v6", "[::1]:40013", "[::1]:5302"),
     ] {
         capture.entry(name, |_| {
             let near = std::net::UdpSocket::bind(client).unwrap();
@@ -237,10 +266,11 @@ fn events(capture: &mut Capture) {
     capture.maker.update([closing]).unwrap();
     capture.maker.delete([entry]).unwrap();
     let messages = testing::raw_events(&mut listener);
-    for (message, name) in messages
-        .iter()
-        .zip(["event-new", "event-update", "event-destroy"])
-    {
+    for (message, name) in messages.iter().zip([
+        "connection/event-new",
+        "connection/event-update",
+        "connection/event-destroy",
+    ]) {
         println!("type {:#x} flags {:#x}", message.kind, message.flags);
         capture.save(name, message);
     }
@@ -253,7 +283,7 @@ fn events(capture: &mut Capture) {
     );
     capture.maker.flush().unwrap();
     let messages = testing::raw_events(&mut listener);
-    capture.save("event-destroy-counted", messages.last().unwrap());
+    capture.save("connection/event-destroy-counted", messages.last().unwrap());
 }
 
 fn logged(capture: &mut Capture) {
@@ -275,6 +305,6 @@ fn logged(capture: &mut Capture) {
         .iter()
         .filter(|message| message.kind == 4 << 8)
         .collect();
-    capture.save("nflog-udp-v4", packets[0]);
-    capture.save("nflog-tcp-v6", packets[1]);
+    capture.save("nflog/udp-v4-denied", packets[0]);
+    capture.save("nflog/tcp-v6-rejected", packets[1]);
 }

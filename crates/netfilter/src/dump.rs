@@ -144,7 +144,7 @@ impl DumpState {
 
     /// The next wanted entry of a datagram.
     #[inline(always)]
-    fn next_entry<'a>(&mut self, messages: &mut Messages<'a>) -> Option<Connection<'a>> {
+    pub(crate) fn next_entry<'a>(&mut self, messages: &mut Messages<'a>) -> Option<Connection<'a>> {
         loop {
             let message = match messages.next() {
                 Ok(Some(message)) => message,
@@ -177,7 +177,7 @@ impl DumpState {
         }
     }
 
-    fn outcome(&mut self) -> DumpOutcome {
+    pub(crate) fn outcome(&mut self) -> DumpOutcome {
         if !self.over() {
             self.incomplete(Incomplete::Abandoned);
         }
@@ -271,3 +271,6 @@ impl Drop for Entries<'_> {
         while self.next().is_some() {}
     }
 }
+
+#[cfg(test)]
+mod tests;

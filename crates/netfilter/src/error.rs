@@ -144,15 +144,20 @@ impl Error {
     /// The error for a positive errno in a netlink reply.
     pub(crate) fn from_errno(operation: &'static str, errno: i32) -> Self {
         use rustix::io::Errno;
-        match Errno::from_raw_os_error(errno) {
-            Errno::PERM | Errno::ACCESS => Self::Permission { operation },
-            Errno::PROTONOSUPPORT | Errno::AFNOSUPPORT => Self::NoConntrack { operation },
-            Errno::NOBUFS => Self::Overrun { operation },
-            _ => Self::Netlink {
+        // Compared as numbers: a number out of a message need not be one of the system's.
+        let is = |known: &[Errno]| known.iter().any(|known| known.raw_os_error() == errno);
+        if is(&[Errno::PERM, Errno::ACCESS]) {
+            Self::Permission { operation }
+        } else if is(&[Errno::PROTONOSUPPORT, Errno::AFNOSUPPORT]) {
+            Self::NoConntrack { operation }
+        } else if is(&[Errno::NOBUFS]) {
+            Self::Overrun { operation }
+        } else {
+            Self::Netlink {
                 operation,
                 errno,
                 meaning: io::Error::from_raw_os_error(errno),
-            },
+            }
         }
     }
 

@@ -146,10 +146,10 @@ impl EventSocket {
                 self.counts.overruns += 1;
                 Received::Overrun
             }
-            Heard::Datagram(length) => Received::Events(Events {
-                messages: Messages::new(self.listener.datagram(length)),
-                counts: &mut self.counts,
-            }),
+            Heard::Datagram(length) => Received::Events(Events::new(
+                self.listener.datagram(length),
+                &mut self.counts,
+            )),
         })
     }
 
@@ -179,7 +179,14 @@ pub struct Events<'a> {
     counts: &'a mut EventCounts,
 }
 
-impl Events<'_> {
+impl<'a> Events<'a> {
+    pub(crate) fn new(datagram: &'a [u8], counts: &'a mut EventCounts) -> Self {
+        Self {
+            messages: Messages::new(datagram),
+            counts,
+        }
+    }
+
     fn malformed(&mut self, fault: Malformed) {
         self.counts.malformed += 1;
         self.counts.first_malformed.get_or_insert(fault);

@@ -139,10 +139,10 @@ impl NflogSocket {
                 self.counts.overruns += 1;
                 NflogReceived::Overrun
             }
-            Heard::Datagram(length) => NflogReceived::Packets(LoggedPackets {
-                messages: Messages::new(self.listener.datagram(length)),
-                counts: &mut self.counts,
-            }),
+            Heard::Datagram(length) => NflogReceived::Packets(LoggedPackets::new(
+                self.listener.datagram(length),
+                &mut self.counts,
+            )),
         })
     }
 
@@ -186,7 +186,14 @@ pub struct LoggedPackets<'a> {
     counts: &'a mut NflogCounts,
 }
 
-impl LoggedPackets<'_> {
+impl<'a> LoggedPackets<'a> {
+    pub(crate) fn new(datagram: &'a [u8], counts: &'a mut NflogCounts) -> Self {
+        Self {
+            messages: Messages::new(datagram),
+            counts,
+        }
+    }
+
     fn malformed(&mut self, fault: Malformed) {
         self.counts.malformed += 1;
         self.counts.first_malformed.get_or_insert(fault);

@@ -9,11 +9,14 @@
 )]
 
 mod capture;
+pub mod decoders;
 mod entry;
 mod namespace;
 mod packet;
 
-pub use capture::{RawMessage, count_only, raw_dump, raw_events, raw_packets};
+pub use capture::{
+    RawMessage, count_only, raw_counts, raw_datagrams, raw_dump, raw_events, raw_packets,
+};
 pub use entry::{Entry, Maker, Zone};
 pub use namespace::{in_namespace, in_tracked_namespace, nft, run, track};
 pub use packet::{icmp_echo, send_ip, tcp_exchange, udp_exchange};

@@ -22,15 +22,16 @@ pub struct RawMessage {
     pub payload: Vec<u8>,
 }
 
-/// Receives a whole dump of the calling thread's namespace and hands each message to `each`.
-fn receive(mut each: impl FnMut(u16, u16, &[u8])) {
-    let operation = "dump the connection table";
+/// Sends one request in the calling thread's namespace and hands each datagram of the answer to `each`, until it says
+/// that it was the last.
+fn ask(request_kind: u16, flags: u16, mut each: impl FnMut(&[u8]) -> bool) {
+    let operation = "capture messages";
     let channel = Channel::open(operation, SocketOptions::default(), Groups::empty())
         .expect("a conntrack socket opens");
     let mut request = Request::new();
     let head = Head {
-        kind: kind::CT_GET,
-        flags: flag::REQUEST | flag::DUMP,
+        kind: request_kind,
+        flags: flag::REQUEST | flags,
         sequence: 1,
         family: 0,
         resource: 0,
@@ -42,15 +43,57 @@ fn receive(mut each: impl FnMut(u16, u16, &[u8])) {
     let mut buffer = vec![0; BUFFER];
     loop {
         let length = channel.receive(&mut buffer).expect("the kernel answers");
-        let mut messages = Messages::new(buffer.get(..length).expect("a whole datagram"));
-        while let Some(message) = messages.next().expect("a whole message") {
-            match message.kind {
-                kind::DONE => return,
-                kind::ERROR => panic!("the kernel refuses a dump: errno {}", message.errno()),
-                _ => each(message.kind, message.flags, message.payload),
-            }
+        if each(buffer.get(..length).expect("a whole datagram")) {
+            return;
         }
     }
+}
+
+/// Hands each message of a datagram to `each`; true after the end of a dump.
+fn messages(datagram: &[u8], mut each: impl FnMut(u16, u16, &[u8])) -> bool {
+    let mut messages = Messages::new(datagram);
+    while let Some(message) = messages.next().expect("a whole message") {
+        match message.kind {
+            kind::DONE => return true,
+            kind::ERROR => panic!("the kernel refuses: errno {}", message.errno()),
+            _ => each(message.kind, message.flags, message.payload),
+        }
+    }
+    false
+}
+
+fn receive(mut each: impl FnMut(u16, u16, &[u8])) {
+    ask(kind::CT_GET, flag::DUMP, |datagram| {
+        messages(datagram, &mut each)
+    });
+}
+
+/// Dumps every entry: the datagrams as they come, headers included.
+#[must_use]
+pub fn raw_datagrams() -> Vec<Vec<u8>> {
+    let mut datagrams = Vec::new();
+    ask(kind::CT_GET, flag::DUMP, |datagram| {
+        datagrams.push(datagram.to_vec());
+        messages(datagram, |_, _, _| {})
+    });
+    datagrams
+}
+
+/// The answer to a request for counts, undecoded.
+#[must_use]
+pub fn raw_counts() -> RawMessage {
+    let mut found = None;
+    ask(kind::CT_STATS, 0, |datagram| {
+        messages(datagram, |kind, flags, payload| {
+            found = Some(RawMessage {
+                kind,
+                flags,
+                payload: payload.to_vec(),
+            });
+        });
+        true
+    });
+    found.expect("the kernel counts")
 }
 
 /// Dumps every entry without looking into any: the messages and their octets. What a dump costs at least.
