@@ -36,7 +36,8 @@ impl Session {
     /// Messages with all templates, to be sent first, and again by the refresh rules of UDP. Each message states its
     /// length in octets 2 and 3 and none is longer than the format's maximum.
     ///
-    /// The options templates are sent again with the next [`Session::options`].
+    /// The options templates are sent again with the next [`Session::options`]. At a session's start send that one's
+    /// messages before these: libfixbuf applies type information only to templates that come after it.
     pub fn templates(&mut self, export_time_s: u32) -> Vec<u8> {
         self.options_templates_sent = false;
         let header = self.flow_header(export_time_s);
