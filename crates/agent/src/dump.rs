@@ -3,6 +3,7 @@
 //! Names are those of exported records where IPFIX has an element, and conntrack's own for the rest.
 
 use std::net::IpAddr;
+use std::time::{Duration, UNIX_EPOCH};
 
 use netfilter::netns::Netns;
 use netfilter::{Connection, ConntrackSocket, ProtocolState, Tuple};
@@ -102,7 +103,9 @@ struct Line<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     reverse_packet_total_count: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    flow_start_nanoseconds: Option<String>,
+    flow_start_milliseconds: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    flow_end_milliseconds: Option<String>,
     #[serde(rename = "ingressVRFID")]
     zone: u16,
     #[serde(rename = "egressVRFID")]
@@ -249,7 +252,8 @@ impl<'a> Line<'a> {
             packet_total_count: original.map(|counters| counters.packets),
             reverse_octet_total_count: reply.map(|counters| counters.octets),
             reverse_packet_total_count: reply.map(|counters| counters.packets),
-            flow_start_nanoseconds: None,
+            flow_start_milliseconds: connection.start.map(date_time),
+            flow_end_milliseconds: connection.stop.map(date_time),
             zone: connection.original_zone(),
             reply_zone: connection.reply_zone(),
             mark: connection.mark,
@@ -276,4 +280,10 @@ fn hex(labels: [u8; 16]) -> String {
     let (low, high) = labels.split_at(8);
     let long = |octets: &[u8]| octets.try_into().map_or(0, u64::from_ne_bytes);
     format!("0x{:016x}{:016x}", long(high), long(low))
+}
+
+/// ISO 8601 in UTC with milliseconds, from ns since 1970.
+fn date_time(nanoseconds: u64) -> String {
+    let time = UNIX_EPOCH + Duration::from_nanos(nanoseconds);
+    humantime::format_rfc3339_millis(time).to_string()
 }
