@@ -1,0 +1,160 @@
+//! Exports that follow conntrack events, on real conntrack. A poll is made at the start and after overruns only.
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a test that cannot go on has to stop"
+)]
+
+mod support;
+
+use std::net::{SocketAddr, UdpSocket};
+use std::time::Duration;
+
+use netfilter::Tuple;
+use netfilter::testing::{Entry, Maker, in_tracked_namespace, tcp_exchange, udp_exchange};
+
+use support::{Run, config, ends, kernel_totals, key, number, sums, totals};
+
+fn address(text: &str) -> SocketAddr {
+    text.parse().unwrap()
+}
+
+fn with_events() -> agent::Config {
+    agent::Config {
+        events: true,
+        ..config()
+    }
+}
+
+#[test]
+fn a_flow_shorter_than_a_poll_interval_is_exported_once_with_its_last_counters() {
+    in_tracked_namespace(|| {
+        let mut run = Run::start(with_events());
+        run.poll();
+        udp_exchange(
+            address("127.0.0.1:6001"),
+            address("127.0.0.1:6002"),
+            100,
+            Some(1000),
+        );
+        let kernel = kernel_totals();
+        assert_eq!(kernel.len(), 1);
+        Maker::open().unwrap().flush().unwrap();
+        let records = run.export_until(|records, _| !records.is_empty());
+        assert_eq!(sums(&records), kernel);
+        assert_eq!(totals(&records[0]), [1, 128, 1, 1028]);
+        assert_eq!(number(&records[0], "flowEndReason"), 3);
+        run.poll();
+        assert!(run.export().is_empty());
+        assert_eq!(run.exporter.stats().table.connections, 0);
+    });
+}
+
+#[test]
+fn counters_are_looked_up_before_a_deadline_acts() {
+    in_tracked_namespace(|| {
+        let mut run = Run::start(agent::Config {
+            active_timeout: Duration::from_millis(500),
+            ..with_events()
+        });
+        run.poll();
+        let server = UdpSocket::bind("127.0.0.1:6002").unwrap();
+        let client = UdpSocket::bind("127.0.0.1:6001").unwrap();
+        for _ in 0..3 {
+            client
+                .send_to(&[0; 100], address("127.0.0.1:6002"))
+                .unwrap();
+            server.recv_from(&mut [0; 100]).unwrap();
+        }
+        // No event told of the second and the third datagram.
+        let records = run.export_until(|records, _| !records.is_empty());
+        assert_eq!(totals(&records[0]), [3, 384, 0, 0]);
+        assert_eq!(number(&records[0], "flowEndReason"), 2);
+    });
+}
+
+#[test]
+fn polls_and_events_tell_the_same_of_the_same_traffic() {
+    in_tracked_namespace(|| {
+        let mut by_poll = Run::start(config());
+        let mut by_events = Run::start(with_events());
+        by_poll.poll();
+        by_events.poll();
+        for round in 0..5_u16 {
+            tcp_exchange(
+                SocketAddr::from(([127, 0, 0, 1], 5000 + round)),
+                100,
+                1000 * usize::from(round),
+            );
+            tcp_exchange(address(&format!("[::1]:{}", 5000 + round)), 1, 1);
+            let client = address(&format!("127.0.0.1:{}", 6000 + round));
+            udp_exchange(client, address("127.0.0.1:7000"), 10, Some(20));
+            by_poll.poll();
+        }
+        let kernel = kernel_totals();
+        assert_eq!(kernel.len(), 15);
+        Maker::open().unwrap().flush().unwrap();
+        by_poll.poll();
+        let polled = by_poll.export();
+        let heard = by_events.export_until(|records, _| ends(records).len() == 15);
+        for (name, records) in [("poll", &polled), ("events", &heard)] {
+            assert_eq!(sums(records), kernel, "{name}");
+            assert!(
+                ends(records).values().all(|&count| count == 1),
+                "{name}: {:?}",
+                ends(records)
+            );
+        }
+    });
+}
+
+#[test]
+fn after_a_storm_that_overran_the_buffer_the_table_is_right_and_empty() {
+    in_tracked_namespace(|| {
+        const CONNECTIONS: u32 = 50_000;
+        let mut run = Run::start(agent::Config {
+            event_buffer: 4096,
+            ..with_events()
+        });
+        run.poll();
+        let mut maker = Maker::open().unwrap();
+        let entries = || {
+            (0..CONNECTIONS).map(|number| {
+                let [_, _, high, low] = number.to_be_bytes();
+                Entry::new(Tuple {
+                    source: [192, 0, high, low].into(),
+                    destination: [198, 51, 100, 1].into(),
+                    protocol: 17,
+                    source_port: 1000,
+                    destination_port: 53,
+                    zone: None,
+                })
+            })
+        };
+        maker.create(entries()).unwrap();
+        maker.flush().unwrap();
+        // The overrun leads to a dump by itself; what it ended is exported.
+        run.export_until(|_, exporter| {
+            let stats = exporter.stats();
+            stats.kernel.event_overruns > 0
+                && stats.kernel.polls > 1
+                && stats.table.connections == 0
+        });
+        // A last exchange, with the listener hearing again.
+        udp_exchange(
+            address("127.0.0.1:6001"),
+            address("127.0.0.1:6002"),
+            100,
+            Some(1000),
+        );
+        let kernel = kernel_totals();
+        maker.flush().unwrap();
+        let last = |record: &serde_json::Value| key(record).source.1 == 6001;
+        let records = run.export_until(|records, exporter| {
+            records.iter().any(last) && exporter.stats().table.connections == 0
+        });
+        let of_last: Vec<_> = records.into_iter().filter(last).collect();
+        assert_eq!(sums(&of_last), kernel);
+        assert_eq!(of_last.len(), 1);
+    });
+}

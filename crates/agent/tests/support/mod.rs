@@ -1,0 +1,271 @@
+//! A whole export in one process: the agent's exporter on one side, the decoder on the other.
+#![allow(
+    dead_code,
+    unreachable_pub,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "each test file uses a part, and a test that cannot go on has to stop"
+)]
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+
+use agent::{
+    BatchId, Config, Exporter, FormatId, FormatSpec, Notice, PollSummary, ProfileName, Selection,
+};
+use flow_table::{InitialDelta, WhenFull};
+use ipfix::{DecoderSession, JsonLines, Limits, Session};
+use serde_json::Value;
+
+/// Nothing that works takes this long; what does not work ends here.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Timeouts long enough to act only where a test asks for shorter ones.
+pub fn config() -> Config {
+    Config {
+        selection: Selection::default(),
+        netns: None,
+        active_timeout: Duration::from_secs(600),
+        idle_timeout: Duration::from_secs(600),
+        stale_timeout: Duration::from_secs(600),
+        max_connections: None,
+        when_full: WhenFull::RejectNew,
+        initial_delta: InitialDelta::Total,
+        poll_retry_timeout: Duration::from_secs(5),
+        events: false,
+        event_buffer: 8 << 20,
+        seconds_end_monotonic: false,
+        state_file: None,
+    }
+}
+
+/// An exporter with one session to a decoder.
+pub struct Run {
+    pub exporter: Exporter,
+    pub format: FormatId,
+    session: Session,
+    decoder: DecoderSession,
+    lines: JsonLines,
+    woken: Receiver<()>,
+    notices: Vec<Notice>,
+}
+
+impl Run {
+    pub fn start(config: Config) -> Self {
+        let (wake, woken) = channel();
+        let mut exporter = Exporter::start(config, Box::new(move || drop(wake.send(())))).unwrap();
+        let spec = FormatSpec {
+            profile: ProfileName::Standard(None),
+            domain: 1,
+            max_message_size: 65_535,
+        };
+        let format = exporter.add_format(spec).unwrap();
+        let mut run = Self {
+            session: Session::new(exporter.format(format).unwrap()),
+            exporter,
+            format,
+            decoder: DecoderSession::new(Limits::default()),
+            lines: JsonLines::new(false),
+            woken,
+            notices: Vec::new(),
+        };
+        let templates = run.session.templates(0);
+        run.decoder.stream(&templates, &mut run.lines).unwrap();
+        run
+    }
+
+    /// Polls, and waits for the poll's end. Other notices are kept for [`Run::notice`].
+    pub fn poll(&mut self) -> PollSummary {
+        self.exporter.poll();
+        match self.wait(|notice| matches!(notice, Notice::Poll(_) | Notice::PollFailed { .. })) {
+            Notice::Poll(summary) => summary,
+            other => panic!("the poll failed: {other:?}"),
+        }
+    }
+
+    /// Waits for a notice, and hands it out once.
+    pub fn wait(&mut self, wanted: impl Fn(&Notice) -> bool) -> Notice {
+        let end = Instant::now() + PATIENCE;
+        loop {
+            self.notices.extend(self.exporter.notices());
+            if let Some(at) = self.notices.iter().position(&wanted) {
+                return self.notices.remove(at);
+            }
+            let left = end.saturating_duration_since(Instant::now());
+            self.woken.recv_timeout(left).expect("the notice comes");
+        }
+    }
+
+    /// Takes all that is due, decoded, without settling it.
+    pub fn take(&mut self) -> Vec<(BatchId, Vec<Value>)> {
+        let mut taken = Vec::new();
+        while let Some(batch) = self.exporter.take_batch(&[self.format], 1024).unwrap() {
+            for body in &batch.bodies[0] {
+                let header = self.session.header(body.sets().len(), body.records, 0);
+                self.decoder.stream(&header, &mut self.lines).unwrap();
+                self.decoder.stream(body.sets(), &mut self.lines).unwrap();
+            }
+            let (text, records) = self.lines.take();
+            assert_eq!(
+                records, batch.records as u64,
+                "a batch holds what its bodies hold"
+            );
+            taken.push((batch.id, parse(&text)));
+        }
+        taken
+    }
+
+    /// Takes and commits all that is due.
+    pub fn export(&mut self) -> Vec<Value> {
+        let mut records = Vec::new();
+        for (id, batch) in self.take() {
+            self.exporter.commit(id).unwrap();
+            records.extend(batch);
+        }
+        records
+    }
+
+    /// Exports until `enough`, while something may still come.
+    pub fn export_until(
+        &mut self,
+        mut enough: impl FnMut(&[Value], &Exporter) -> bool,
+    ) -> Vec<Value> {
+        let end = Instant::now() + PATIENCE;
+        let mut records = Vec::new();
+        loop {
+            records.extend(self.export());
+            if enough(&records, &self.exporter) {
+                return records;
+            }
+            assert!(
+                Instant::now() < end,
+                "it did not come; so far: {records:#?}\n{:#?}",
+                self.exporter.stats()
+            );
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+}
+
+fn parse(lines: &[u8]) -> Vec<Value> {
+    lines
+        .split(|&octet| octet == b'\n')
+        .filter(|line| !line.is_empty())
+        .map(|line| serde_json::from_slice(line).unwrap())
+        .collect()
+}
+
+/// What tells a flow from others: protocol, addresses, ports (for ICMP its id is not exported).
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct FlowKey {
+    pub protocol: u8,
+    pub source: (IpAddr, u16),
+    pub destination: (IpAddr, u16),
+}
+
+/// Packets and octets, original and reply.
+pub type Sums = [u64; 4];
+
+pub fn key(record: &Value) -> FlowKey {
+    let address = |name: &str| {
+        let text = record[format!("{name}IPv4Address")].as_str();
+        let text = text.or_else(|| record[format!("{name}IPv6Address")].as_str());
+        text.expect("a record has addresses").parse().unwrap()
+    };
+    let port = |name: &str| {
+        record[name]
+            .as_u64()
+            .map_or(0, |port| u16::try_from(port).unwrap())
+    };
+    FlowKey {
+        protocol: u8::try_from(number(record, "protocolIdentifier")).unwrap(),
+        source: (address("source"), port("sourceTransportPort")),
+        destination: (address("destination"), port("destinationTransportPort")),
+    }
+}
+
+pub fn number(record: &Value, name: &str) -> u64 {
+    record[name]
+        .as_u64()
+        .unwrap_or_else(|| panic!("{name} is a number in {record}"))
+}
+
+pub fn totals(record: &Value) -> Sums {
+    [
+        "packetTotalCount",
+        "octetTotalCount",
+        "reversePacketTotalCount",
+        "reverseOctetTotalCount",
+    ]
+    .map(|name| number(record, name))
+}
+
+pub fn deltas(record: &Value) -> Sums {
+    [
+        "packetDeltaCount",
+        "octetDeltaCount",
+        "reversePacketDeltaCount",
+        "reverseOctetDeltaCount",
+    ]
+    .map(|name| number(record, name))
+}
+
+/// The deltas of each flow, added up over its records.
+pub fn sums(records: &[Value]) -> BTreeMap<FlowKey, Sums> {
+    let mut sums: BTreeMap<FlowKey, Sums> = BTreeMap::new();
+    for record in records {
+        let sum = sums.entry(key(record)).or_default();
+        for (sum, delta) in sum.iter_mut().zip(deltas(record)) {
+            *sum += delta;
+        }
+    }
+    sums
+}
+
+/// How many records of each flow say that it ended (reason 3).
+pub fn ends(records: &[Value]) -> BTreeMap<FlowKey, usize> {
+    let mut ends = BTreeMap::new();
+    for record in records {
+        if number(record, "flowEndReason") == 3 {
+            *ends.entry(key(record)).or_default() += 1;
+        }
+    }
+    ends
+}
+
+/// The kernel's own words, by the program `conntrack`, for TCP and UDP.
+pub fn kernel_totals() -> BTreeMap<FlowKey, Sums> {
+    let mut flows = BTreeMap::new();
+    for family in ["ipv4", "ipv6"] {
+        let text = netfilter::testing::run("conntrack", &["-L", "-f", family, "-o", "extended"]);
+        for line in text.lines() {
+            // ipv4 2 tcp 6 117 TIME_WAIT src=… dst=… sport=… dport=… packets=… bytes=… src=… (the reply)
+            let all = |name: &str| -> Vec<String> {
+                line.split_whitespace()
+                    .filter_map(|word| word.strip_prefix(name)?.strip_prefix('='))
+                    .map(str::to_owned)
+                    .collect()
+            };
+            let protocol = line.split_whitespace().nth(3).unwrap().parse().unwrap();
+            let (packets, octets) = (all("packets"), all("bytes"));
+            let end = |address: &str, port: &str| {
+                (
+                    all(address)[0].parse().unwrap(),
+                    all(port)[0].parse().unwrap(),
+                )
+            };
+            let key = FlowKey {
+                protocol,
+                source: end("src", "sport"),
+                destination: end("dst", "dport"),
+            };
+            let sums = [&packets[0], &octets[0], &packets[1], &octets[1]]
+                .map(|text| text.parse().unwrap());
+            flows.insert(key, sums);
+        }
+    }
+    flows
+}
