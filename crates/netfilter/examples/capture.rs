@@ -4,6 +4,8 @@
 //! `unshare -Urn cargo run -p netfilter --example capture -- DIRECTORY` (needs `nft`). Ids, ports chosen by the system and
 //! times differ from run to run: `tests/golden.rs` has to follow.
 #![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
     clippy::unwrap_used,
     reason = "a preparation that fails ends the program"
 )]

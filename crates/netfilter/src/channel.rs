@@ -164,7 +164,7 @@ impl Channel {
     /// Receives until every one of `count` requests, numbered from `first`, is acknowledged.
     ///
     /// # Errors
-    /// The first errno among the acknowledgements, after all of them are in.
+    /// The first errno among the acknowledgements, after all of them are in; a refusal of all at once, at once.
     pub(crate) fn acknowledged(
         &self,
         operation: &'static str,
@@ -183,12 +183,23 @@ impl Channel {
                 operation,
                 malformed,
             })? {
-                if message.kind == kind::ERROR && message.sequence.wrapping_sub(first) < count {
+                if message.kind != kind::ERROR {
+                    continue;
+                }
+                let refusal = match message.errno() {
+                    0 => None,
+                    errno => Some(Error::from_errno(operation, errno)),
+                };
+                // Without the permission everything that was sent is refused by one answer; a batch that cannot begin
+                // is refused in its first message, which asks for no acknowledgement.
+                let begin = message.sequence == first.wrapping_sub(1);
+                if let Some(error @ Error::Permission { .. }) = refusal {
+                    return Err(error);
+                } else if message.sequence.wrapping_sub(first) < count {
                     outstanding -= 1;
-                    let errno = message.errno();
-                    if errno != 0 && refused.is_none() {
-                        refused = Some(Error::from_errno(operation, errno));
-                    }
+                    refused = refused.or(refusal);
+                } else if let (true, Some(error)) = (begin, refusal) {
+                    return Err(error);
                 }
             }
         }

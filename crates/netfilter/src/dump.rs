@@ -118,6 +118,20 @@ impl DumpState {
         }
     }
 
+    /// Takes a datagram whose first message ends this dump; false for every other.
+    fn end_alone(&mut self, datagram: &[u8]) -> bool {
+        match Messages::new(datagram).next() {
+            Ok(Some(message))
+                if message.sequence == self.sequence
+                    && matches!(message.kind, kind::DONE | kind::ERROR) =>
+            {
+                self.end(message.errno());
+                true
+            }
+            _ => false,
+        }
+    }
+
     /// DONE or ERROR with this errno.
     fn end(&mut self, errno: i32) {
         self.ended = true;
@@ -223,8 +237,13 @@ impl<'s> Dump<'s> {
             }
             match self.socket.channel.receive(&mut self.socket.buffer) {
                 Ok(length) => {
-                    self.state.received(length, self.socket.buffer.len());
-                    return Ok(Some(length));
+                    let buffer = &self.socket.buffer;
+                    self.state.received(length, buffer.len());
+                    // An end without entries is no buffer of entries: a refusal is an error of this very call.
+                    let datagram = buffer.get(..length).unwrap_or(buffer);
+                    if !self.state.end_alone(datagram) {
+                        return Ok(Some(length));
+                    }
                 }
                 Err(reason) => self.state.not_received(reason),
             }

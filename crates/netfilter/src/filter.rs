@@ -112,8 +112,10 @@ impl Filter {
             request.be32(cta::STATUS, status.value);
             request.be32(cta::STATUS_MASK, status.mask);
         }
-        if let Some(tuple) = self.tuple {
-            tuple.write(request);
+        // The kernel takes a tuple with a family only (EOPNOTSUPP otherwise).
+        let family = Family::from_number(self.request_family());
+        if let (Some(tuple), Some(family)) = (self.tuple, family) {
+            tuple.write(request, family);
         }
     }
 }
@@ -150,12 +152,17 @@ impl TupleFilter {
                 .is_none_or(|port| port == tuple.destination_port)
     }
 
-    fn write(&self, request: &mut Request) {
+    fn write(&self, request: &mut Request, family: Family) {
         use tuple::cta as part;
+        // For IPv6 addresses the kernel (seen on 6.18) has the comparison the wrong way round and leaves out the
+        // entries that match: it is asked for IPv4 addresses only.
+        let v4 = |address: &IpAddr| address.is_ipv4() && family == Family::Ipv4;
+        let source = self.source.filter(v4);
+        let destination = self.destination.filter(v4);
         let mut flags = 0;
         for (present, flag) in [
-            (self.source.is_some(), flag::IP_SRC),
-            (self.destination.is_some(), flag::IP_DST),
+            (source.is_some(), flag::IP_SRC),
+            (destination.is_some(), flag::IP_DST),
             (self.protocol.is_some(), flag::PROTO_NUM),
         ] {
             flags |= if present { flag } else { 0 };
@@ -174,10 +181,10 @@ impl TupleFilter {
         }
         request.nested(cta::TUPLE_ORIG, |list| {
             list.nested(part::IP, |ip| {
-                if let Some(source) = &self.source {
+                if let Some(source) = &source {
                     ip.address(part::V4_SRC, source);
                 }
-                if let Some(destination) = &self.destination {
+                if let Some(destination) = &destination {
                     ip.address(part::V4_DST, destination);
                 }
             });

@@ -10,15 +10,13 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
 use neli::utils::Groups;
-use rustix::io::Errno;
-
 pub use packet::{LoggedPacket, PacketHeader};
 
 use crate::channel::{Channel, SocketOptions};
 use crate::error::Error;
 use crate::listener::{Heard, Listener};
 use crate::malformed::Malformed;
-use crate::message::{Messages, flag};
+use crate::message::{Messages, flag, kind};
 use crate::request::{Head, Request};
 
 const OPERATION: &str = "read an NFLOG group";
@@ -105,14 +103,7 @@ impl NflogSocket {
         configure(&mut listener, options, 1, |config| {
             config.u8(1, 1); // NFULA_CFG_CMD: NFULNL_CFG_CMD_BIND
         })
-        .map_err(|error| match error {
-            Error::Netlink { errno, .. } if errno == Errno::BUSY.raw_os_error() => {
-                Error::NflogGroupTaken {
-                    group: options.group,
-                }
-            }
-            error => error,
-        })?;
+        .map_err(|error| why_not_bound(&mut listener, options.group, error))?;
         configure(&mut listener, options, 2, |config| {
             // NFULA_CFG_MODE: copy range be32, NFULNL_COPY_PACKET, padding.
             let [r0, r1, r2, r3] = options.copy_range.to_be_bytes();
@@ -157,6 +148,27 @@ impl AsFd for NflogSocket {
     /// For poll(2) beside other descriptors; readable when [`NflogSocket::recv`] would not wait.
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.listener.as_fd()
+    }
+}
+
+/// The kernel answers EPERM for a group that another socket has, as it does without CAP_NET_ADMIN. Any other request
+/// tells the two apart.
+fn why_not_bound(listener: &mut Listener, group: u16, error: Error) -> Error {
+    if !matches!(error, Error::Permission { .. }) {
+        return error;
+    }
+    let mut request = Request::new();
+    let head = Head {
+        kind: kind::CT_STATS,
+        flags: flag::REQUEST | flag::ACK,
+        sequence: 3,
+        family: 0,
+        resource: 0,
+    };
+    request.message(head, |_| {});
+    match listener.configure(request.octets(), 3) {
+        Err(Error::Permission { .. }) => error,
+        _ => Error::NflogGroupTaken { group },
     }
 }
 

@@ -37,10 +37,6 @@ impl Request {
         self.octets.clear();
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
-        self.octets.is_empty()
-    }
-
     /// Appends one nfnetlink message whose attributes `body` writes.
     pub(crate) fn message(&mut self, head: Head, body: impl FnOnce(&mut Self)) {
         let [id0, id1] = head.resource.to_be_bytes();

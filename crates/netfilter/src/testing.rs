@@ -15,7 +15,7 @@ mod namespace;
 mod packet;
 
 pub use capture::{
-    RawMessage, count_only, raw_counts, raw_datagrams, raw_dump, raw_events, raw_packets,
+    RawMessage, count_only, dump, raw_counts, raw_datagrams, raw_dump, raw_events, raw_packets,
 };
 pub use entry::{Entry, Maker, Zone};
 pub use namespace::{in_namespace, in_tracked_namespace, nft, run, track};

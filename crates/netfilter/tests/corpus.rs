@@ -1,5 +1,11 @@
 //! The fuzz targets' bodies (`netfilter::testing::decoders`) over their corpora and what is near them: every message whole,
 //! cut at every octet, and with every octet changed.
+#![allow(
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test may stop at the first surprise"
+)]
 
 use std::fs;
 use std::path::PathBuf;

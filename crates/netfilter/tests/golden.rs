@@ -1,4 +1,10 @@
 //! The decoders on messages that a kernel sent (`examples/capture.rs`), against what another program reads in them.
+#![allow(
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test may stop at the first surprise"
+)]
 
 use std::fs;
 use std::path::PathBuf;

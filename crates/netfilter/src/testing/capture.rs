@@ -5,11 +5,29 @@ use std::time::Duration;
 use neli::utils::Groups;
 
 use crate::channel::{BUFFER, Channel, SocketOptions};
+use crate::connection::Connection;
+use crate::dump::DumpOutcome;
 use crate::events::EventSocket;
+use crate::filter::Filter;
 use crate::listener::{Heard, Listener};
 use crate::message::{Messages, flag, kind};
 use crate::nflog::NflogSocket;
 use crate::request::{Head, Request};
+use crate::socket::ConntrackSocket;
+
+/// One whole dump through the decoder, each entry as `map` makes it, and what the dump came to.
+pub fn dump<T>(
+    filter: &Filter,
+    mut map: impl FnMut(&Connection<'_>) -> T,
+) -> (Vec<T>, DumpOutcome) {
+    let mut socket = ConntrackSocket::open().expect("a conntrack socket opens");
+    let mut dump = socket.dump(filter).expect("a request leaves");
+    let mut found = Vec::new();
+    while let Some(entries) = dump.next_buffer().expect("the kernel answers") {
+        found.extend(entries.map(|entry| map(&entry)));
+    }
+    (found, dump.finish())
+}
 
 /// A netlink message without its header.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -260,7 +260,7 @@ impl Maker {
                 first = self.sequence.wrapping_add(1);
             }
         }
-        if self.request.is_empty() {
+        if self.request.octets().is_empty() {
             return Ok(());
         }
         self.send(operation, first)

@@ -1,0 +1,381 @@
+//! Every kind of connection that traffic or netlink can make, read from a running kernel.
+#![allow(
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test may stop at the first surprise"
+)]
+
+use std::net::{IpAddr, SocketAddr, UdpSocket};
+
+use netfilter::testing::{self, Entry, Maker, Zone, dump, in_tracked_namespace};
+use netfilter::{Counters, Filter, ProtocolState, Status, Tuple};
+
+fn socket(text: &str) -> SocketAddr {
+    text.parse().unwrap()
+}
+
+fn tuple(source: SocketAddr, destination: SocketAddr, protocol: u8) -> Tuple {
+    Tuple::new(
+        source.ip(),
+        destination.ip(),
+        protocol,
+        source.port(),
+        destination.port(),
+    )
+}
+
+/// What a test compares of an entry.
+#[derive(Clone, Debug, PartialEq)]
+struct Seen {
+    original: Tuple,
+    reply: Tuple,
+    state: ProtocolState,
+    counters: Option<[Counters; 2]>,
+    status: Status,
+    mark: u32,
+    zone: Option<u16>,
+    labels: Option<[u8; 16]>,
+    helper: Option<String>,
+    master: Option<Tuple>,
+    timeout: Option<u32>,
+    start: Option<u64>,
+}
+
+fn seen() -> Vec<Seen> {
+    let (entries, outcome) = dump(&Filter::default(), |entry| Seen {
+        original: entry.original,
+        reply: entry.reply,
+        state: entry.protocol_state,
+        counters: entry
+            .original_counters
+            .zip(entry.reply_counters)
+            .map(|(original, reply)| [original, reply]),
+        status: entry.status,
+        mark: entry.mark,
+        zone: entry.zone,
+        labels: entry.labels,
+        helper: entry.helper.map(str::to_owned),
+        master: entry.master(),
+        timeout: entry.timeout,
+        start: entry.start,
+    });
+    assert!(outcome.complete, "{outcome:?}");
+    assert_eq!(outcome.entries as usize, entries.len());
+    entries
+}
+
+fn only() -> Seen {
+    let mut entries = seen();
+    assert_eq!(entries.len(), 1, "{entries:?}");
+    entries.remove(0)
+}
+
+fn made(entry: Entry) -> Seen {
+    let mut maker = Maker::open().unwrap();
+    maker.flush().unwrap();
+    maker.create([entry]).unwrap();
+    only()
+}
+
+fn counters(original: (u64, u64), reply: (u64, u64)) -> Option<[Counters; 2]> {
+    Some([original, reply].map(|(packets, octets)| Counters { packets, octets }))
+}
+
+/// IP headers count: 20 octets for IPv4, 40 for IPv6; UDP's own takes 8.
+#[test]
+fn udp_is_counted_in_both_directions_with_its_ip_headers() {
+    in_tracked_namespace(|| {
+        for (near, far, original, reply) in [
+            ("127.0.0.1:40001", "127.0.0.1:53", 128, 228),
+            ("[::1]:40001", "[::1]:53", 148, 248),
+        ] {
+            testing::udp_exchange(socket(near), socket(far), 100, Some(200));
+            let entry = only();
+            assert_eq!(entry.original, tuple(socket(near), socket(far), 17));
+            assert_eq!(entry.reply, tuple(socket(far), socket(near), 17));
+            assert_eq!(entry.counters, counters((1, original), (1, reply)));
+            assert!(
+                entry
+                    .status
+                    .contains(Status::SEEN_REPLY | Status::CONFIRMED)
+            );
+            assert!(entry.start.is_some());
+            Maker::open().unwrap().flush().unwrap();
+        }
+    });
+}
+
+#[test]
+fn tcp_ends_in_time_wait_with_every_octet_counted() {
+    in_tracked_namespace(|| {
+        for (listen, header) in [("127.0.0.1:8080", 20), ("[::1]:8080", 40)] {
+            let client = testing::tcp_exchange(socket(listen), 3000, 0);
+            let entry = only();
+            assert_eq!(entry.original, tuple(client, socket(listen), 6));
+            assert_eq!(entry.state, ProtocolState::Tcp(7));
+            let [original, _] = entry.counters.unwrap();
+            // Each packet has an IP header and 20 octets of TCP, 12 more for timestamps, 20 more on the SYN.
+            let overhead = (header + 32) * original.packets + 8;
+            assert_eq!(original.octets, 3000 + overhead);
+            Maker::open().unwrap().flush().unwrap();
+        }
+    });
+}
+
+#[test]
+fn an_echo_has_its_identifier_type_and_code() {
+    in_tracked_namespace(|| {
+        for (address, protocol, request, reply, octets) in [
+            ("127.0.0.1", 1, 0x0800, 0, 28),
+            ("::1", 58, 0x8000, 0x8100, 48),
+        ] {
+            let address: IpAddr = address.parse().unwrap();
+            testing::icmp_echo(address, 0x4321);
+            let entry = only();
+            assert_eq!(
+                entry.original,
+                Tuple::new(address, address, protocol, 0x4321, request)
+            );
+            assert_eq!(
+                entry.reply,
+                Tuple::new(address, address, protocol, 0x4321, reply)
+            );
+            assert_eq!(entry.counters, counters((1, octets), (1, octets)));
+            Maker::open().unwrap().flush().unwrap();
+        }
+    });
+}
+
+#[test]
+fn an_unknown_protocol_has_addresses_only() {
+    in_tracked_namespace(|| {
+        let address: IpAddr = "127.0.0.1".parse().unwrap();
+        testing::send_ip(address, 253, &[7; 100]);
+        let entry = only();
+        assert_eq!(entry.original, Tuple::new(address, address, 253, 0, 0));
+        assert_eq!(
+            entry.counters.unwrap()[0],
+            Counters {
+                packets: 1,
+                octets: 120
+            }
+        );
+        assert_eq!(entry.state, ProtocolState::None);
+    });
+}
+
+#[test]
+fn udp_lite_has_ports() {
+    in_tracked_namespace(|| {
+        let (near, far) = (socket("10.0.0.1:1000"), socket("10.0.0.2:2000"));
+        let entry = made(Entry::new(tuple(near, far, 136)));
+        assert_eq!(entry.original, tuple(near, far, 136));
+        assert_eq!(entry.reply, tuple(far, near, 136));
+    });
+}
+
+#[test]
+fn sctp_has_ports_and_a_state() {
+    in_tracked_namespace(|| {
+        for state in 1..=8 {
+            let (near, far) = (socket("[2001:db8::1]:1000"), socket("[2001:db8::2]:2000"));
+            let protocol_state = ProtocolState::Sctp(state);
+            let entry = made(Entry {
+                protocol_state,
+                ..Entry::new(tuple(near, far, 132))
+            });
+            assert_eq!(entry.original, tuple(near, far, 132));
+            assert_eq!(entry.state, protocol_state);
+        }
+    });
+}
+
+#[test]
+fn every_tcp_state_is_read() {
+    in_tracked_namespace(|| {
+        for state in 1..=9 {
+            let protocol_state = ProtocolState::Tcp(state);
+            let connection = tuple(socket("10.0.0.1:1000"), socket("10.0.0.2:80"), 6);
+            let entry = made(Entry {
+                protocol_state,
+                ..Entry::new(connection)
+            });
+            assert_eq!(entry.state, protocol_state);
+        }
+    });
+}
+
+#[test]
+fn gre_has_its_keys_where_others_have_ports() {
+    in_tracked_namespace(|| {
+        let (near, far) = (socket("10.0.0.1:17"), socket("10.0.0.2:39"));
+        let entry = made(Entry::new(tuple(near, far, 47)));
+        assert_eq!(
+            (entry.original.source_port, entry.original.destination_port),
+            (17, 39)
+        );
+        assert_eq!(
+            (entry.reply.source_port, entry.reply.destination_port),
+            (39, 17)
+        );
+    });
+}
+
+#[test]
+fn mark_labels_timeout_and_zones_are_those_that_were_given() {
+    in_tracked_namespace(|| {
+        let connection = tuple(socket("10.0.0.1:1000"), socket("10.0.0.2:80"), 17);
+        let labels = Some([0xff, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 0x80]);
+        for (zone, shared, original, reply) in [
+            (Zone::None, None, None, None),
+            (Zone::Shared(65_520), Some(65_520), None, None),
+            (Zone::Original(9), None, Some(9), None),
+            (Zone::Reply(9), None, None, Some(9)),
+        ] {
+            let entry = made(Entry {
+                zone,
+                labels,
+                mark: 0x8000_0001,
+                timeout: 1000,
+                ..Entry::new(connection)
+            });
+            assert_eq!(
+                (entry.zone, entry.original.zone, entry.reply.zone),
+                (shared, original, reply)
+            );
+            assert_eq!((entry.mark, entry.labels), (0x8000_0001, labels));
+            assert!(matches!(entry.timeout, Some(998..=1000)));
+        }
+    });
+}
+
+#[test]
+fn a_helper_and_a_master_are_read() {
+    in_tracked_namespace(|| {
+        let control = tuple(socket("10.0.0.1:1000"), socket("10.0.0.2:21"), 6);
+        let data = tuple(socket("10.0.0.1:1001"), socket("10.0.0.2:50000"), 6);
+        let mut maker = Maker::open().unwrap();
+        maker
+            .create([Entry {
+                helper: Some("ftp"),
+                ..Entry::new(control)
+            }])
+            .unwrap();
+        maker
+            .create([Entry {
+                master: Some(control),
+                ..Entry::new(data)
+            }])
+            .unwrap();
+        for entry in seen() {
+            if entry.original == control {
+                assert_eq!((entry.helper.as_deref(), entry.master), (Some("ftp"), None));
+            } else {
+                assert_eq!((entry.helper, entry.master), (None, Some(control)));
+                assert!(entry.status.contains(Status::EXPECTED));
+            }
+        }
+    });
+}
+
+#[test]
+fn without_accounting_and_timestamps_there_are_none() {
+    in_tracked_namespace(|| {
+        netfilter::sysctl::write("netfilter/nf_conntrack_acct", 0).unwrap();
+        netfilter::sysctl::write("netfilter/nf_conntrack_timestamp", 0).unwrap();
+        testing::udp_exchange(socket("127.0.0.1:40001"), socket("127.0.0.1:53"), 10, None);
+        let entry = only();
+        assert_eq!((entry.counters, entry.start), (None, None));
+    });
+}
+
+#[test]
+fn translated_connections_show_both_sides_of_the_translation() {
+    in_tracked_namespace(|| {
+        // Masquerading takes the interface's first address of more than host scope.
+        testing::run("ip", &["address", "add", "192.0.2.1/32", "dev", "lo"]);
+        testing::nft(
+            "table inet nat {
+                chain out { type nat hook output priority -100;
+                    ip daddr 127.0.0.2 udp dport 5300 dnat ip to 127.0.0.3:53
+                    ip daddr 127.0.0.4 udp dport 5301 dnat ip to 127.0.0.5:53
+                    ip6 daddr ::1 udp dport 5302 redirect to :53
+                }
+                chain post { type nat hook postrouting priority 100;
+                    ip daddr 127.0.0.6 meta l4proto udp snat ip to 127.0.0.7:7000
+                    ip daddr 127.0.0.5 meta l4proto udp snat ip to 127.0.0.8:7001
+                    ip daddr 127.0.0.9 meta l4proto udp masquerade to :7002
+                }
+            }",
+        );
+        let (source, destination) = (Status::SRC_NAT, Status::DST_NAT);
+        for (near, far, reply_from, reply_to, status) in [
+            (
+                "127.0.0.1:40010",
+                "127.0.0.2:5300",
+                "127.0.0.3:53",
+                "127.0.0.1:40010",
+                destination,
+            ),
+            (
+                "127.0.0.1:40011",
+                "127.0.0.4:5301",
+                "127.0.0.5:53",
+                "127.0.0.8:7001",
+                source | destination,
+            ),
+            (
+                "127.0.0.1:40012",
+                "127.0.0.6:53",
+                "127.0.0.6:53",
+                "127.0.0.7:7000",
+                source,
+            ),
+            (
+                "127.0.0.1:40013",
+                "127.0.0.9:53",
+                "127.0.0.9:53",
+                "192.0.2.1:7002",
+                source,
+            ),
+            (
+                "[::1]:40014",
+                "[::1]:5302",
+                "[::1]:53",
+                "[::1]:40014",
+                destination,
+            ),
+        ] {
+            let client = UdpSocket::bind(near).unwrap();
+            client.send_to(&[0; 10], far).unwrap();
+            let entry = only();
+            assert_eq!(entry.original, tuple(socket(near), socket(far), 17));
+            assert_eq!(entry.reply, tuple(socket(reply_from), socket(reply_to), 17));
+            assert_eq!(
+                Status(entry.status.0 & (source | destination).0),
+                status,
+                "{near}"
+            );
+            Maker::open().unwrap().flush().unwrap();
+        }
+    });
+}
+
+#[test]
+fn translations_made_over_netlink_are_read() {
+    in_tracked_namespace(|| {
+        let connection = tuple(socket("10.0.0.1:1000"), socket("10.0.0.2:80"), 6);
+        let entry = made(Entry {
+            source_nat: Some(("192.0.2.1".parse().unwrap(), 2000)),
+            destination_nat: Some(("192.0.2.2".parse().unwrap(), 8080)),
+            ..Entry::new(connection)
+        });
+        assert_eq!(entry.original, connection);
+        assert_eq!(
+            entry.reply,
+            tuple(socket("192.0.2.2:8080"), socket("192.0.2.1:2000"), 6)
+        );
+        assert!(entry.status.contains(Status::SRC_NAT | Status::DST_NAT));
+    });
+}
