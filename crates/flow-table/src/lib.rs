@@ -1,13 +1,27 @@
 //! Connections, their deadlines, and what is to be exported when.
 mod batch;
+mod chunked;
 mod config;
+mod connection;
+mod events;
+pub mod expiry_queue;
+mod index;
+mod key;
+mod life;
 mod loss;
+mod merge;
 mod observation;
+mod outside;
 mod record;
 mod refresh;
+mod settle;
+mod side;
+mod slots;
 mod state;
 mod stats;
 mod table;
+mod take;
+mod work;
 
 pub use batch::Batch;
 pub use config::{Config, InitialDelta, WhenFull};

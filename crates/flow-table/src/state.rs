@@ -1,6 +1,12 @@
 //! What outlives a run: for each incarnation, how much of it has been exported. The caller keeps it in a file.
 
+use ahash::RandomState;
+
+use crate::connection::{State, flag};
+use crate::index::Segmented;
+use crate::key::ConnectionKey;
 use crate::observation::{Counters, Tuple};
+use crate::table::{FlowTable, Progress};
 
 /// What was exported of one incarnation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -28,5 +34,146 @@ pub struct StateEntry {
 /// How far an export of the state has come. Starts with `StateCursor::default()`.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct StateCursor {
-    pub(crate) position: u64,
+    position: u32,
+}
+
+/// What the previous run left, until its connections are seen again.
+#[derive(Default)]
+pub(crate) struct Restored {
+    written_ns: Option<u64>,
+    entries: Option<Box<Segmented<StateEntry>>>,
+    seed: RandomState,
+    /// From this segment on, what is left is being dropped.
+    dropping: Option<usize>,
+}
+
+impl Restored {
+    pub(crate) fn written_ns(&self) -> Option<u64> {
+        self.written_ns
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        self.entries.as_ref().map_or(0, |entries| entries.bytes())
+    }
+
+    fn hash(&self, key: &ConnectionKey, id: u32) -> u64 {
+        self.seed.hash_one((key.hash(&self.seed), id))
+    }
+
+    /// The entry of this incarnation, if the previous run knew it.
+    pub(crate) fn take(
+        &mut self,
+        key: &ConnectionKey,
+        id: u32,
+        start_ns: Option<u64>,
+    ) -> Option<StateEntry> {
+        let hash = self.entries.as_ref().map(|_| self.hash(key, id))?;
+        self.entries.as_mut()?.remove(hash, |entry| {
+            entry.id == id
+                && ConnectionKey::new(&entry.original, entry.zone)
+                    .is_some_and(|other| other == *key)
+                && (!entry.kernel_start || start_ns.is_none_or(|start| start == entry.start_ns))
+        })
+    }
+
+    /// Drops a few segments of what no connection has asked for; true: there are more.
+    pub(crate) fn give_back(&mut self) -> bool {
+        let (Some(at), Some(entries)) = (self.dropping, self.entries.as_mut()) else {
+            return false;
+        };
+        for segment in at..at + 8 {
+            if !entries.clear(segment) {
+                self.dropping = None;
+                self.entries = None;
+                return true;
+            }
+        }
+        self.dropping = Some(at + 8);
+        true
+    }
+}
+
+impl FlowTable {
+    /// Hands out about `limit` entries of the state; call until Done. Connections may change between the calls; each that
+    /// is there throughout is handed out once, with what was exported of it at that moment. Until Done no slots are moved
+    /// for the sake of memory.
+    pub fn export_state(
+        &mut self,
+        cursor: &mut StateCursor,
+        limit: usize,
+        mut sink: impl FnMut(&StateEntry),
+    ) -> Progress {
+        self.exporting = true;
+        let mut given = 0;
+        // Free slots cost time too.
+        let last = cursor
+            .position
+            .saturating_add(8 * u32::try_from(limit).unwrap_or(u32::MAX).min(1 << 20))
+            .max(1);
+        while cursor.position < self.slots.end() && cursor.position < last && given < limit {
+            if let Some(entry) = self.state_of(cursor.position) {
+                sink(&entry);
+                given += 1;
+            }
+            cursor.position += 1;
+        }
+        if cursor.position < self.slots.end() {
+            return Progress::More;
+        }
+        self.exporting = false;
+        Progress::Done
+    }
+
+    fn state_of(&self, slot: u32) -> Option<StateEntry> {
+        let connection = self.slots.get(slot)?;
+        // What the kernel no longer holds will not be met again.
+        if connection.state() == State::Free || connection.has(flag::GONE) {
+            return None;
+        }
+        let key = self.slots.key(slot)?;
+        Some(StateEntry {
+            original: key.tuple(),
+            zone: key.zone(),
+            id: connection.id,
+            start_ns: connection.start_ns,
+            kernel_start: connection.has(flag::KERNEL_START),
+            exported: connection.exported,
+            record_end_s: connection.record_end_s,
+            recorded: connection.has(flag::RECORDED),
+            done: connection.state() == State::Done,
+        })
+    }
+
+    /// Before the first poll: a state file that was written at this wall-clock time is about to be read in. A connection
+    /// that it does not know is exported whole if it began after that time, and is an older one otherwise.
+    pub fn begin_import(&mut self, written_ns: u64) {
+        self.restored.written_ns = Some(written_ns);
+        self.restored.entries = Some(Box::new(Segmented::new()));
+        self.restored.dropping = None;
+    }
+
+    /// Takes in entries of a state file, in any number of slices between `begin_import` and the first poll.
+    pub fn import_state(&mut self, entries: &[StateEntry]) {
+        for entry in entries {
+            let Some(key) = ConnectionKey::new(&entry.original, entry.zone) else {
+                self.stats.malformed += 1;
+                continue;
+            };
+            let hash = self.restored.hash(&key, entry.id);
+            let seed = self.restored.seed.clone();
+            if let Some(restored) = self.restored.entries.as_mut() {
+                restored.insert(hash, *entry, |entry| {
+                    ConnectionKey::new(&entry.original, entry.zone)
+                        .map_or(0, |key| seed.hash_one((key.hash(&seed), entry.id)))
+                });
+            }
+        }
+    }
+
+    /// After the first complete poll of every scope: entries that met no connection are dropped by `work`, in slices.
+    pub fn end_import(&mut self) {
+        if self.restored.entries.is_some() {
+            self.restored.dropping = Some(0);
+        }
+    }
 }

@@ -1,16 +1,25 @@
-//! The table.
+//! The table: what it is made of, polls, and what it tells about itself.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use crate::batch::{Batch, Item, Returns};
+use ahash::RandomState;
+
+use crate::batch::Returns;
 use crate::config::Config;
-use crate::loss::{Loss, Losses, Lost};
-use crate::observation::{Admission, Counters, NamesId, Now, Observation, Scope, Tuple};
-use crate::record::{EndReason, Record, Taken};
-use crate::refresh::{Answer, RefreshKey};
-use crate::state::{StateCursor, StateEntry};
+use crate::connection::{Connection, State, flag};
+use crate::expiry_queue::{Deadlines, ExpiryQueue, Key};
+use crate::index::Segmented;
+use crate::key::ConnectionKey;
+use crate::loss::Losses;
+use crate::merge::Source;
+use crate::observation::{Admission, Now, Observation, Scope};
+use crate::outside::Outside;
+use crate::side::Side;
+use crate::slots::Slots;
+use crate::state::Restored;
 use crate::stats::Stats;
+use crate::work::Sweep;
 
 /// Names one pass over the kernel's table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -28,60 +37,173 @@ pub enum Progress {
     Done,
 }
 
-struct Flow {
-    seen: Observation,
-    totals: [Counters; 2],
-    exported: [Counters; 2],
-    names: NamesId,
-    poll: Poll,
-    moved_ms: u64,
-    end_ns: u64,
-    since_ms: u64,
-    ended: bool,
-    in_flight: bool,
-    recorded: bool,
+/// Connections, their deadlines, and what is to be exported when. See the [crate's documentation](crate).
+pub struct FlowTable {
+    pub(crate) config: Config,
+    pub(crate) timeouts: Timeouts,
+    pub(crate) seed: RandomState,
+    pub(crate) slots: Slots,
+    pub(crate) side: Side,
+    /// Every slot in use, past incarnations included.
+    pub(crate) index: Segmented<u32>,
+    /// Live connections, and done ones with a remainder, by deadline.
+    pub(crate) queue: ExpiryQueue,
+    /// What is due at once, by the time since when: ended connections, and at the stop live ones.
+    pub(crate) urgent: ExpiryQueue,
+    /// Idle connections by how long they have been quiet; kept only where they may be evicted.
+    pub(crate) idle: ExpiryQueue,
+    /// Refused and evicted connections that the kernel keeps.
+    pub(crate) outside: Segmented<Outside>,
+    pub(crate) restored: Restored,
+    pub(crate) scopes: Vec<ScopeState>,
+    /// Zones that connections were ever in: where to look for a tuple whose zone is not known.
+    pub(crate) zones: BTreeSet<u16>,
+    /// Polls begun and not ended.
+    pub(crate) running: Vec<(Poll, Now)>,
+    pub(crate) sweeps: VecDeque<Sweep>,
+    /// Polls and lookups are numbered in the order of their requests.
+    pub(crate) sequence: u32,
+    /// Due connections that a lookup must confirm, out of the queue.
+    pub(crate) awaiting: VecDeque<Key>,
+    /// Slots of connections that a filtered dump missed.
+    pub(crate) suspects: VecDeque<u32>,
+    /// Connections that were refused for lack of room and that an eviction could let in.
+    pub(crate) room_wanted: usize,
+    pub(crate) stopping: bool,
+    /// Where the search for what a stop must still export goes on.
+    pub(crate) stop_scan: Option<u32>,
+    /// A state export is under way: connections keep their slots.
+    pub(crate) exporting: bool,
+    pub(crate) stats: Stats,
+    pub(crate) losses: Losses,
+    pub(crate) returns: Arc<Returns>,
+    scratch: Vec<Hashed>,
 }
 
-/// Connections, their deadlines, and what is to be exported when.
-pub struct FlowTable {
-    config: Config,
-    sequence: u32,
-    next_slot: u32,
-    flows: HashMap<u32, Flow>,
-    keys: HashMap<(Tuple, u16), u32>,
-    losses: Losses,
-    committed: u64,
-    stopping: bool,
-    returns: Arc<Returns>,
+/// What is remembered of a scope.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct ScopeState {
+    /// Beginnings of the last two complete polls, latest first.
+    pub(crate) complete: [Option<Now>; 2],
+    /// Refused connections met by the poll under way, and by the last complete one.
+    pub(crate) refused_now: usize,
+    pub(crate) refused: usize,
 }
+
+/// An observation's key, ready to be merged.
+#[derive(Clone, Copy)]
+struct Hashed {
+    key: Option<ConnectionKey>,
+    hash: u64,
+    probable: u32,
+}
+
+/// From a connection to its deadline.
+#[derive(Clone, Copy)]
+pub(crate) struct Timeouts {
+    pub(crate) active: u64,
+    pub(crate) idle: u64,
+}
+
+impl Timeouts {
+    /// Ended ones: since when. Others: the active timeout after the last record, or the idle timeout after the last
+    /// movement, whichever comes first; of a done one only the former.
+    pub(crate) fn deadline(self, connection: &Connection) -> u64 {
+        let since = connection.since_ms.get();
+        if connection.urgent() {
+            return since;
+        }
+        let active = since.saturating_add(self.active);
+        match connection.state() {
+            State::Done => active,
+            _ => active.min(connection.moved_ms.get().saturating_add(self.idle)),
+        }
+    }
+}
+
+/// The slots as the authority of the queues' deadlines.
+pub(crate) struct Authority<'a> {
+    pub(crate) slots: &'a Slots,
+    pub(crate) timeouts: Timeouts,
+    pub(crate) urgent: bool,
+}
+
+impl Deadlines for Authority<'_> {
+    fn deadline(&self, key: Key) -> Option<u64> {
+        let connection = self.slots.get(key.slot)?;
+        let queued = connection.generation == key.generation
+            && connection.has(flag::QUEUED)
+            && connection.urgent() == self.urgent;
+        queued.then(|| self.timeouts.deadline(connection))
+    }
+}
+
+/// The slots as the authority of the idle queue.
+pub(crate) struct Quiet<'a>(pub(crate) &'a Slots);
+
+impl Deadlines for Quiet<'_> {
+    fn deadline(&self, key: Key) -> Option<u64> {
+        let connection = self.0.get(key.slot)?;
+        let idle = connection.generation == key.generation && connection.state() == State::Idle;
+        idle.then(|| connection.moved_ms.get())
+    }
+}
+
+/// Observations merged at a stretch: their slots fit the first-level cache's reach after the touch pass.
+const CHUNK: usize = 256;
 
 impl FlowTable {
     /// An empty table.
     #[must_use]
     pub fn new(config: Config) -> Self {
         Self {
+            timeouts: Timeouts {
+                active: config.active_timeout_ms,
+                idle: config.idle_timeout_ms,
+            },
             config,
+            seed: RandomState::new(),
+            slots: Slots::new(),
+            side: Side::new(),
+            index: Segmented::new(),
+            queue: ExpiryQueue::new(),
+            urgent: ExpiryQueue::new(),
+            idle: ExpiryQueue::new(),
+            outside: Segmented::new(),
+            restored: Restored::default(),
+            scopes: Vec::new(),
+            zones: BTreeSet::new(),
+            running: Vec::new(),
+            sweeps: VecDeque::new(),
             sequence: 0,
-            next_slot: 0,
-            flows: HashMap::new(),
-            keys: HashMap::new(),
-            losses: Losses::default(),
-            committed: 0,
+            awaiting: VecDeque::new(),
+            suspects: VecDeque::new(),
+            room_wanted: 0,
             stopping: false,
+            stop_scan: None,
+            exporting: false,
+            stats: Stats::default(),
+            losses: Losses::default(),
             returns: Arc::default(),
+            scratch: Vec::new(),
         }
     }
 
-    /// Begins a pass over one scope.
-    pub fn begin_poll(&mut self, scope: Scope, _now: Now) -> Poll {
-        self.sequence += 1;
-        Poll {
+    /// Begins a pass over one scope. Call it before the dump is requested. A pass of the same scope that has not been
+    /// ended is given up.
+    pub fn begin_poll(&mut self, scope: Scope, now: Now) -> Poll {
+        self.take_returns(now);
+        self.running.retain(|(poll, _)| poll.scope != scope);
+        let poll = Poll {
             scope,
-            sequence: self.sequence,
-        }
+            sequence: self.next_request(),
+        };
+        self.running.push((poll, now));
+        self.scope_mut(scope).refused_now = 0;
+        poll
     }
 
-    /// Merges one receive buffer of a dump.
+    /// Merges one receive buffer of a dump. Buffers of a pass that has ended are ignored.
     pub fn observe(
         &mut self,
         poll: Poll,
@@ -89,319 +211,139 @@ impl FlowTable {
         admission: &mut impl Admission,
         now: Now,
     ) {
-        for observation in observations {
-            self.merge(poll, observation, admission, now);
+        self.take_returns(now);
+        if !self.running.iter().any(|(running, _)| *running == poll) {
+            return;
         }
-    }
-
-    fn merge(
-        &mut self,
-        poll: Poll,
-        seen: &Observation,
-        admission: &mut impl Admission,
-        now: Now,
-    ) -> Option<u32> {
-        let totals = seen.counters.unwrap_or_default();
-        let key = (seen.original, seen.zone);
-        let slot = match self.keys.get(&key) {
-            Some(&slot) => slot,
-            None => {
-                let names = admission.admit(seen)?;
-                if self.flows.len() >= self.config.max_connections {
-                    return None;
+        for chunk in observations.chunks(CHUNK) {
+            let hashed = self.touch(chunk);
+            for (observation, hashed) in chunk.iter().zip(&hashed) {
+                match &hashed.key {
+                    Some(key) => {
+                        self.merge(
+                            poll,
+                            Source::Dump,
+                            observation,
+                            key,
+                            hashed.hash,
+                            admission,
+                            now,
+                        );
+                    }
+                    None => self.stats.malformed += 1,
                 }
-                self.next_slot += 1;
-                self.keys.insert(key, self.next_slot);
-                let flow = Flow {
-                    seen: seen.clone(),
-                    totals,
-                    exported: Default::default(),
-                    names,
-                    poll,
-                    moved_ms: now.monotonic_ms,
-                    end_ns: now.wall_ns,
-                    since_ms: now.monotonic_ms,
-                    ended: false,
-                    in_flight: false,
-                    recorded: false,
-                };
-                self.flows.insert(self.next_slot, flow);
-                self.next_slot
             }
-        };
-        let flow = self.flows.get_mut(&slot)?;
-        flow.poll = poll;
-        if flow.totals != totals && seen.counters.is_some() {
-            flow.totals = totals;
-            flow.moved_ms = now.monotonic_ms;
-            flow.end_ns = now.wall_ns;
+            self.scratch = hashed;
         }
-        flow.seen = seen.clone();
-        Some(slot)
     }
 
-    /// Ends a pass. An incomplete one ends no connection.
-    pub fn end_poll(&mut self, poll: Poll, complete: bool, now: Now) {
-        for flow in self.flows.values_mut() {
-            if complete && flow.poll.scope == poll.scope && flow.poll.sequence < poll.sequence {
-                flow.ended = true;
-                flow.since_ms = now.monotonic_ms;
+    /// Hashes all keys, then reads all index lines, then all slot lines: after the kernel has walked its own table ours is
+    /// out of the caches, and misses that overlap cost a fifth of misses in a row.
+    fn touch(&mut self, chunk: &[Observation]) -> Vec<Hashed> {
+        let mut hashed = std::mem::take(&mut self.scratch);
+        hashed.clear();
+        hashed.extend(chunk.iter().map(|observation| {
+            let key = ConnectionKey::new(&observation.original, observation.zone);
+            Hashed {
+                key,
+                hash: key.map_or(0, |key| key.hash(&self.seed)),
+                probable: u32::MAX,
             }
+        }));
+        for entry in &mut hashed {
+            entry.probable = self
+                .index
+                .iter(entry.hash)
+                .next()
+                .copied()
+                .unwrap_or(u32::MAX);
         }
-    }
-
-    /// One slice of housekeeping.
-    pub fn work(&mut self, now: Now) -> Progress {
-        let _ = (now, self.returns.take());
-        Progress::Done
-    }
-
-    /// A NEW event.
-    pub fn created(
-        &mut self,
-        scope: Scope,
-        seen: &Observation,
-        admission: &mut impl Admission,
-        now: Now,
-    ) {
-        let poll = Poll {
-            scope,
-            sequence: self.sequence,
-        };
-        self.merge(poll, seen, admission, now);
-    }
-
-    /// A DESTROY event.
-    pub fn destroyed(
-        &mut self,
-        scope: Scope,
-        seen: &Observation,
-        admission: &mut impl Admission,
-        now: Now,
-    ) {
-        let poll = Poll {
-            scope,
-            sequence: self.sequence,
-        };
-        let slot = self.merge(poll, seen, admission, now);
-        if let Some(flow) = slot.and_then(|slot| self.flows.get_mut(&slot)) {
-            flow.ended = true;
-        }
-    }
-
-    /// Events only: connections that must be looked up before their deadline acts, at most `limit` of them.
-    pub fn refresh_due(&mut self, now: Now, out: &mut Vec<RefreshKey>, limit: usize) {
-        let _ = (now, out, limit);
-    }
-
-    /// The answer to a lookup that `refresh_due` asked for.
-    pub fn refreshed(
-        &mut self,
-        key: &RefreshKey,
-        answer: Answer<'_>,
-        admission: &mut impl Admission,
-        now: Now,
-    ) {
-        let _ = (
-            key,
-            answer,
-            admission,
-            now,
-            EndReason::LackOfResources,
-            key.slot,
-            key.generation,
-            key.request,
-        );
-    }
-
-    /// Takes due connections, ended ones first, and hands each one's record to `sink`.
-    pub fn take_batch(
-        &mut self,
-        now: Now,
-        max_records: usize,
-        mut sink: impl FnMut(&Record) -> Taken,
-    ) -> Option<Batch> {
-        let mut items = Vec::new();
-        let mut slots: Vec<(bool, u32)> = self
-            .flows
+        let lines = hashed
             .iter()
-            .map(|(slot, flow)| (!flow.ended, *slot))
-            .collect();
-        slots.sort_unstable();
-        for (_, slot) in slots {
-            if items.len() == max_records {
-                break;
-            }
-            let Some(flow) = self.flows.get_mut(&slot).filter(|flow| !flow.in_flight) else {
-                continue;
-            };
-            let quiet = now.monotonic_ms >= flow.moved_ms + self.config.idle_timeout_ms;
-            let active = now.monotonic_ms >= flow.since_ms + self.config.active_timeout_ms;
-            let unexported = flow.totals != flow.exported;
-            let reason = match () {
-                () if flow.ended => EndReason::EndDetected,
-                () if self.stopping && unexported => EndReason::Forced,
-                () if quiet && (unexported || !flow.recorded) => EndReason::Idle,
-                () if active && unexported => EndReason::Active,
-                () => continue,
-            };
-            let seen = &flow.seen;
-            let delta = |i: usize| {
-                let (total, before) = match i {
-                    0 => (flow.totals[0], flow.exported[0]),
-                    _ => (flow.totals[1], flow.exported[1]),
-                };
-                Counters {
-                    packets: total.packets - before.packets,
-                    octets: total.octets - before.octets,
-                }
-            };
-            let start_ns = seen.start_ns.unwrap_or(flow.end_ns);
-            let record = Record {
-                original: seen.original,
-                reply: seen.reply,
-                zone: seen.zone,
-                reply_zone: seen.reply_zone,
-                id: seen.id,
-                mark: seen.mark,
-                status: seen.status,
-                protocol_state: seen.protocol_state,
-                labels: seen.labels,
-                start_ns,
-                end_ns: flow.end_ns.max(start_ns),
-                reason,
-                totals: flow.totals,
-                deltas: [delta(0), delta(1)],
-                names: flow.names,
-            };
-            match sink(&record) {
-                Taken::Full => break,
-                Taken::TooLarge => self.losses.count(
-                    Loss::TooLarge,
-                    Lost {
-                        records: 1,
-                        ..Lost::default()
-                    },
-                ),
-                Taken::Yes => {
-                    flow.in_flight = true;
-                    let totals = flow.totals;
-                    items.push(Item {
-                        slot,
-                        generation: 0,
-                        totals,
-                        record_end_s: 0,
-                        reason,
-                        moved: false,
-                    });
-                }
-            }
+            .fold(0, |lines, entry| lines ^ self.slots.touch(entry.probable));
+        std::hint::black_box(lines);
+        hashed
+    }
+
+    /// Ends a pass; only a `complete` one ends connections, and `work` does it, in slices.
+    ///
+    /// With events, first hand over every event that was queued when the dump's last buffer was received: the kernel sends
+    /// a DESTROY before the entry leaves the dumps, so that what is missing then has really lost its DESTROY.
+    pub fn end_poll(&mut self, poll: Poll, complete: bool, now: Now) {
+        self.take_returns(now);
+        let Some(at) = self
+            .running
+            .iter()
+            .position(|(running, _)| *running == poll)
+        else {
+            return;
+        };
+        let (_, began) = self.running.swap_remove(at);
+        if !complete {
+            return;
         }
-        (!items.is_empty()).then(|| Batch::new(items, now.monotonic_ms, Arc::clone(&self.returns)))
+        let scope = self.scope_mut(poll.scope);
+        scope.complete = [Some(began), scope.complete[0]];
+        scope.refused = scope.refused_now;
+        self.room_wanted = self.room_wanted.min(self.refused());
+        self.sweeps.retain(|sweep| sweep.poll.scope != poll.scope);
+        self.sweeps.push_back(Sweep::new(poll, began));
     }
 
-    /// The batch has been exported.
-    pub fn commit(&mut self, batch: Batch, now: Now) {
-        for item in batch.settle() {
-            let Some(flow) = self.flows.get_mut(&item.slot) else {
-                continue;
-            };
-            self.committed += 1;
-            flow.in_flight = false;
-            flow.exported = item.totals;
-            flow.recorded = true;
-            flow.since_ms = now.monotonic_ms;
-            if item.reason == EndReason::EndDetected {
-                let key = (flow.seen.original, flow.seen.zone);
-                self.keys.remove(&key);
-                self.flows.remove(&item.slot);
-            }
-        }
-    }
-
-    /// The batch has not been exported: all of it is due again.
-    pub fn rollback(&mut self, batch: Batch, _now: Now) {
-        for item in batch.settle() {
-            if let Some(flow) = self.flows.get_mut(&item.slot) {
-                flow.in_flight = false;
-            }
-        }
-    }
-
-    /// The batch is lost: counted by reason, not exported again.
-    pub fn lose(&mut self, batch: Batch, reason: Loss, now: Now) {
-        self.losses.count(
-            reason,
-            Lost {
-                records: batch.len() as u64,
-                ..Lost::default()
-            },
-        );
-        self.commit(batch, now);
-    }
-
-    /// When something may be due, in monotonic ms; never late, perhaps early. None: nothing is queued.
+    /// When something may be due, in monotonic ms; never late, perhaps early: after a call of `take_batch` (or `work`) that
+    /// found nothing, the answer is later or exact. None: nothing is queued.
     #[must_use]
     pub fn next_deadline(&self) -> Option<u64> {
-        let due = |flow: &Flow| match flow.ended {
-            true => 0,
-            false => (flow.moved_ms + self.config.idle_timeout_ms)
-                .min(flow.since_ms + self.config.active_timeout_ms),
-        };
-        self.flows
-            .values()
-            .filter(|flow| !flow.in_flight)
-            .map(due)
+        if self.stop_scan.is_some() {
+            return Some(0);
+        }
+        self.urgent
+            .peek()
+            .into_iter()
+            .chain(self.queue.peek())
             .min()
-    }
-
-    /// After the final poll: what is live with something unexported is due with reason 4.
-    pub fn begin_stop(&mut self, _now: Now) {
-        self.stopping = true;
-    }
-
-    /// The grace period is over: counts what is unexported as lost.
-    pub fn left_at_stop(&mut self, _now: Now) {}
-
-    /// Drops what the agent's own session left behind, uncounted.
-    pub fn forget(&mut self, original: &Tuple, _now: Now) {
-        let flows = &mut self.flows;
-        self.keys
-            .retain(|(tuple, _), slot| tuple != original || flows.remove(slot).is_none());
     }
 
     /// A snapshot.
     #[must_use]
     pub fn stats(&self) -> Stats {
+        let queues = [&self.queue, &self.urgent, &self.idle];
         Stats {
-            connections: self.flows.len(),
-            committed_records: self.committed,
+            connections: self.slots.live(),
+            queued: self.queue.len() + self.urgent.len(),
+            queue_entries: self.queue.entries() + self.urgent.entries(),
+            bytes: self.slots.bytes()
+                + self.side.bytes()
+                + self.index.bytes()
+                + self.outside.bytes()
+                + self.restored.bytes()
+                + queues.iter().map(|queue| queue.bytes()).sum::<usize>(),
+            refused: self.refused(),
             losses: self.losses,
-            ..Stats::default()
+            ..self.stats
         }
     }
 
-    /// Hands out at most `limit` entries of the state; call until Done. Connections may change between calls.
-    pub fn export_state(
-        &mut self,
-        cursor: &mut StateCursor,
-        limit: usize,
-        sink: impl FnMut(&StateEntry),
-    ) -> Progress {
-        let _ = (cursor.position, limit, sink);
-        Progress::Done
+    fn refused(&self) -> usize {
+        self.scopes.iter().map(|scope| scope.refused).sum()
     }
 
-    /// Before the first poll: a state file written at this wall-clock time is about to be read in.
-    pub fn begin_import(&mut self, written_ns: u64) {
-        let _ = written_ns;
+    pub(crate) fn next_request(&mut self) -> u32 {
+        self.sequence = self.sequence.wrapping_add(1);
+        self.sequence
     }
 
-    /// Takes in entries of a state file, in any number of slices.
-    pub fn import_state(&mut self, entries: &[StateEntry]) {
-        let _ = entries;
+    pub(crate) fn scope_mut(&mut self, scope: Scope) -> &mut ScopeState {
+        let at = usize::from(scope.0);
+        if self.scopes.len() <= at {
+            self.scopes.resize(at + 1, ScopeState::default());
+        }
+        #[expect(clippy::indexing_slicing, reason = "resized to hold it just above")]
+        &mut self.scopes[at]
     }
+}
 
-    /// After the first complete poll of every scope: entries that met no connection are dropped (by `work`, in slices).
-    pub fn end_import(&mut self) {}
+/// Request a was made before request b; the numbers wrap after four billion.
+pub(crate) fn before(a: u32, b: u32) -> bool {
+    (a.wrapping_sub(b) as i32) < 0
 }

@@ -1,0 +1,114 @@
+//! From a key's hash to slots: many small hash tables, so that growing one never takes long.
+
+use hashbrown::HashTable;
+
+/// At a million connections a segment holds a thousand: growing one hashes them again in well under 0.2 ms.
+const SEGMENTS: usize = 1024;
+/// hashbrown places by the lower bits and tags by the upper seven; these lie between.
+const SEGMENT_SHIFT: u32 = 40;
+
+/// Values that are found by a hash; several may have the same one.
+pub(crate) struct Segmented<T> {
+    segments: Vec<HashTable<T>>,
+    len: usize,
+    /// Where `give_back` goes on.
+    cursor: usize,
+}
+
+impl<T> Segmented<T> {
+    pub(crate) fn new() -> Self {
+        Self {
+            segments: (0..SEGMENTS).map(|_| HashTable::new()).collect(),
+            len: 0,
+            cursor: 0,
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        SEGMENTS * size_of::<HashTable<T>>()
+            + self
+                .segments
+                .iter()
+                .map(HashTable::allocation_size)
+                .sum::<usize>()
+    }
+
+    fn segment(&self, hash: u64) -> Option<&HashTable<T>> {
+        self.segments.get(number(hash))
+    }
+
+    pub(crate) fn find(&self, hash: u64, eq: impl FnMut(&T) -> bool) -> Option<&T> {
+        self.segment(hash)?.find(hash, eq)
+    }
+
+    pub(crate) fn find_mut(&mut self, hash: u64, eq: impl FnMut(&T) -> bool) -> Option<&mut T> {
+        self.segments.get_mut(number(hash))?.find_mut(hash, eq)
+    }
+
+    /// What probably has this hash: false friends are one in 128.
+    pub(crate) fn iter(&self, hash: u64) -> impl Iterator<Item = &T> {
+        self.segment(hash)
+            .into_iter()
+            .flat_map(move |segment| segment.iter_hash(hash))
+    }
+
+    pub(crate) fn insert(&mut self, hash: u64, value: T, rehash: impl Fn(&T) -> u64) {
+        if let Some(segment) = self.segments.get_mut(number(hash)) {
+            segment.insert_unique(hash, value, rehash);
+            self.len += 1;
+        }
+    }
+
+    pub(crate) fn remove(&mut self, hash: u64, eq: impl FnMut(&T) -> bool) -> Option<T> {
+        let entry = self
+            .segments
+            .get_mut(number(hash))?
+            .find_entry(hash, eq)
+            .ok()?;
+        self.len -= 1;
+        Some(entry.remove().0)
+    }
+
+    /// Empties one segment and frees its memory; false: there is no segment of this number.
+    pub(crate) fn clear(&mut self, segment: usize) -> bool {
+        let Some(segment) = self.segments.get_mut(segment) else {
+            return false;
+        };
+        self.len -= segment.len();
+        *segment = HashTable::new();
+        true
+    }
+
+    /// Keeps what passes in one segment; false: there is no segment of this number.
+    pub(crate) fn retain(&mut self, segment: usize, keep: impl FnMut(&mut T) -> bool) -> bool {
+        let Some(segment) = self.segments.get_mut(segment) else {
+            return false;
+        };
+        let before = segment.len();
+        segment.retain(keep);
+        self.len -= before - segment.len();
+        true
+    }
+
+    /// Shrinks the next few segments that are mostly empty; true: there are more to look at.
+    pub(crate) fn give_back(&mut self, rehash: impl Fn(&T) -> u64) -> bool {
+        for segment in self.segments.iter_mut().skip(self.cursor).take(64) {
+            self.cursor += 1;
+            if segment.capacity() > 4 * segment.len() + 16 {
+                segment.shrink_to(2 * segment.len(), &rehash);
+            }
+        }
+        if self.cursor == SEGMENTS {
+            self.cursor = 0;
+        }
+        self.cursor != 0
+    }
+}
+
+fn number(hash: u64) -> usize {
+    (hash >> SEGMENT_SHIFT) as usize % SEGMENTS
+}

@@ -1,0 +1,538 @@
+//! From an observation to the connection it speaks of: which incarnation, what moved, or a new one.
+
+use crate::config::InitialDelta;
+use crate::connection::{Connection, Millis, State, backwards, closed, flag, monotonic_of};
+use crate::key::ConnectionKey;
+use crate::observation::{Admission, Counters, NamesId, Now, Observation, Scope};
+use crate::outside::Standing;
+use crate::side::Side;
+use crate::table::{FlowTable, Poll, before};
+
+/// Who made an observation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Source {
+    Dump,
+    Lookup,
+    /// A NEW event: no counters, no start.
+    New,
+    /// A DESTROY event: final counters, no labels.
+    Destroy,
+}
+
+/// The kernel is destroying the entry: IPS_DYING.
+const DYING: u32 = 0x200;
+
+/// The incarnations of one key that an observation may speak of.
+#[derive(Default)]
+pub(crate) struct Candidates {
+    /// Held by the kernel, as far as we know, whatever its identity.
+    pub(crate) current: Option<u32>,
+    /// Same id and the same known start; the current one if it is among them.
+    pub(crate) exact: Option<u32>,
+    /// Same id, a start unknown on either side, still current.
+    pub(crate) similar: Option<u32>,
+    /// The same, but gone; the one whose DESTROY has not come first, then the one seen last.
+    pub(crate) similar_gone: Option<u32>,
+}
+
+/// What a connection starts from.
+#[derive(Clone, Copy, Default)]
+struct Baseline {
+    exported: [Counters; 2],
+    record_end_s: u32,
+    recorded: bool,
+    done: bool,
+    /// Its first sighting is activity, where counters cannot tell.
+    moved: bool,
+}
+
+fn start_of(seen: &Observation) -> Option<u64> {
+    seen.start_ns.filter(|start| *start != 0)
+}
+
+impl FlowTable {
+    /// Merges what a poll or a lookup saw (`Source::Dump`, `Source::Lookup`); `request.sequence` is when it was asked for.
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "the hot path's inputs, none of which belong together"
+    )]
+    pub(crate) fn merge(
+        &mut self,
+        request: Poll,
+        source: Source,
+        seen: &Observation,
+        key: &ConnectionKey,
+        hash: u64,
+        admission: &mut impl Admission,
+        now: Now,
+    ) {
+        let found = self.candidates(key, hash, seen);
+        let at = request.sequence;
+        if let Some(slot) = found.exact {
+            let Some(connection) = self.slots.get(slot) else {
+                return;
+            };
+            if !connection.has(flag::GONE) {
+                return self.observe_known(slot, request, source, seen, key, hash, admission, now);
+            }
+            // Rule (b), and a dump that shows a destroyed entry's last moment. One that a complete dump missed and a later
+            // one shows is there after all.
+            if connection.has(flag::DESTROYED)
+                || !before(connection.stamp, at)
+                || found.current.is_some()
+            {
+                return;
+            }
+            if let Some(connection) = self.slots.get_mut(slot) {
+                connection.clear(flag::GONE);
+            }
+            return self.observe_known(slot, request, source, seen, key, hash, admission, now);
+        }
+        if let Some(slot) = found.similar {
+            return self.observe_known(slot, request, source, seen, key, hash, admission, now);
+        }
+        if let Some(connection) = found.similar_gone.and_then(|slot| self.slots.get(slot))
+            && !before(connection.stamp, at)
+        {
+            return; // Rule (b): asked for before it was destroyed.
+        }
+        if self.config.events && seen.status & DYING != 0 {
+            return; // Its DESTROY is on the way and tells all.
+        }
+        if let Some(connection) = found.current.and_then(|slot| self.slots.get(slot)) {
+            let older = connection.has(flag::KERNEL_START)
+                && start_of(seen).is_some_and(|start| start < connection.start_ns);
+            if before(at, connection.stamp) || older {
+                return; // Rule (d).
+            }
+            self.replace(found.current, now);
+        }
+        self.first_sight(request, source, seen, key, hash, admission, now);
+    }
+
+    /// An observation with the identity of a current connection.
+    #[expect(clippy::too_many_arguments, reason = "as merge")]
+    fn observe_known(
+        &mut self,
+        slot: u32,
+        request: Poll,
+        source: Source,
+        seen: &Observation,
+        key: &ConnectionKey,
+        hash: u64,
+        admission: &mut impl Admission,
+        now: Now,
+    ) {
+        let Some(connection) = self.slots.get(slot) else {
+            return;
+        };
+        if before(request.sequence, connection.stamp) {
+            return self.release_awaited(slot, now); // Rule (d).
+        }
+        let went_back = connection.has(flag::ACCOUNTED)
+            && seen
+                .counters
+                .is_some_and(|counters| backwards(&counters, &connection.totals));
+        let nameless = !connection.has(flag::KERNEL_START) && start_of(seen).is_none();
+        if went_back && connection.stamp == request.sequence && !nameless {
+            return self.release_awaited(slot, now); // The same dump, in the wrong order.
+        }
+        let protocol = seen.original.protocol;
+        let reopened = nameless
+            && closed(protocol, connection.protocol_state)
+            && !closed(protocol, seen.protocol_state)
+            && connection.stamp != request.sequence;
+        if went_back || reopened {
+            self.replace(Some(slot), now);
+            return self.first_sight(request, source, seen, key, hash, admission, now);
+        }
+        self.update(slot, request.sequence, source, seen, now);
+    }
+
+    /// Every incarnation of the key that may be meant.
+    pub(crate) fn candidates(
+        &self,
+        key: &ConnectionKey,
+        hash: u64,
+        seen: &Observation,
+    ) -> Candidates {
+        let start = start_of(seen);
+        let mut found = Candidates::default();
+        for &slot in self.index.iter(hash) {
+            if !self.slots.has_key(slot, key) {
+                continue;
+            }
+            let Some(connection) = self.slots.get(slot) else {
+                continue;
+            };
+            let gone = connection.has(flag::GONE);
+            if !gone {
+                found.current = Some(slot);
+            }
+            if connection.id != seen.id {
+                continue;
+            }
+            let known = connection
+                .has(flag::KERNEL_START)
+                .then_some(connection.start_ns);
+            match (start, known) {
+                (Some(start), Some(known)) if start == known => {
+                    if !gone || found.exact.is_none() {
+                        found.exact = Some(slot);
+                    }
+                }
+                (Some(_), Some(_)) => {}
+                _ if !gone => found.similar = Some(slot),
+                _ => {
+                    let rank = |slot: u32| {
+                        self.slots
+                            .get(slot)
+                            .map(|it| (!it.has(flag::DESTROYED), it.stamp))
+                    };
+                    if found
+                        .similar_gone
+                        .is_none_or(|other| rank(other) < rank(slot))
+                    {
+                        found.similar_gone = Some(slot);
+                    }
+                }
+            }
+        }
+        found
+    }
+
+    /// The kernel holds another incarnation now: this one has ended with its last known counters.
+    fn replace(&mut self, slot: Option<u32>, now: Now) {
+        if let Some(slot) = slot {
+            if let Some(connection) = self.slots.get_mut(slot) {
+                connection.stamp = self.sequence;
+            }
+            self.end(slot, flag::GONE, now);
+        }
+    }
+
+    /// What is new about a known connection.
+    pub(crate) fn update(
+        &mut self,
+        slot: u32,
+        stamp: u32,
+        source: Source,
+        seen: &Observation,
+        now: Now,
+    ) {
+        let Some(connection) = self.slots.get_mut(slot) else {
+            return;
+        };
+        connection.stamp = stamp;
+        if !connection.has(flag::KERNEL_START)
+            && let Some(start) = start_of(seen)
+        {
+            connection.start_ns = start;
+            connection.set(flag::KERNEL_START);
+        }
+        let moved = moved(connection, source, seen, now);
+        let mut ended_ms = now.wall_ns / 1_000_000;
+        if source == Source::Destroy
+            && let Some(stop) = seen.stop_ns.filter(|stop| *stop != 0)
+        {
+            ended_ms = ended_ms.min(stop / 1_000_000);
+        }
+        if moved {
+            connection.moved_ms = Millis::new(now.monotonic_ms);
+            connection.end_ms = Millis::new(ended_ms);
+            connection.clear(flag::FRESH);
+        }
+        connection.mark = seen.mark;
+        connection.status = seen.status as u16;
+        if source != Source::Destroy || seen.protocol_state != 0 {
+            connection.protocol_state = seen.protocol_state;
+        }
+        connection.clear(flag::SUSPECT);
+        let (side, state) = (connection.side, connection.state());
+        let over =
+            source == Source::Destroy || closed(seen.original.protocol, connection.protocol_state);
+        let awaited = connection.has(flag::AWAITING);
+        if side != 0 || seen.labels != [0; 16] {
+            self.update_labels(slot, side, source, seen);
+        }
+        match state {
+            State::Idle if moved && !over => {
+                self.set_state(slot, State::Live);
+                self.enqueue(slot);
+            }
+            State::Live | State::Idle if over => {
+                let why = if source == Source::Destroy {
+                    flag::GONE | flag::DESTROYED
+                } else {
+                    0
+                };
+                return self.end(slot, why, now);
+            }
+            State::Done if moved => self.enqueue_remainder(slot),
+            _ => {}
+        }
+        if awaited || self.config.events {
+            self.release_awaited(slot, now);
+        }
+    }
+
+    fn enqueue_remainder(&mut self, slot: u32) {
+        if self.slots.get(slot).is_some_and(Connection::unexported) {
+            self.enqueue(slot);
+        }
+    }
+
+    /// A live connection has just been looked at: it may act on a deadline that has come, and is in the queue again.
+    pub(crate) fn release_awaited(&mut self, slot: u32, now: Now) {
+        let timeouts = self.timeouts;
+        let Some(connection) = self.slots.get_mut(slot) else {
+            return;
+        };
+        if connection.state() == State::Live && timeouts.deadline(connection) <= now.monotonic_ms {
+            connection.set(flag::FRESH);
+        }
+        if connection.has(flag::AWAITING) {
+            connection.clear(flag::AWAITING);
+            self.enqueue(slot);
+        }
+    }
+
+    fn update_labels(&mut self, slot: u32, side: u32, source: Source, seen: &Observation) {
+        if source == Source::Destroy {
+            return;
+        }
+        if side != 0 {
+            if let Some(labels) = self.side.labels_mut(slot, side)
+                && (source != Source::New || seen.labels != [0; 16])
+            {
+                *labels = seen.labels;
+            }
+        } else {
+            let side = self
+                .side
+                .add(slot, &seen.reply, seen.reply_zone, seen.labels);
+            if let Some(connection) = self.slots.get_mut(slot) {
+                connection.side = side;
+            }
+        }
+    }
+
+    /// An incarnation that the table does not hold.
+    #[expect(clippy::too_many_arguments, reason = "as merge")]
+    pub(crate) fn first_sight(
+        &mut self,
+        request: Poll,
+        source: Source,
+        seen: &Observation,
+        key: &ConnectionKey,
+        hash: u64,
+        admission: &mut impl Admission,
+        now: Now,
+    ) {
+        let fingerprint = self.fingerprint(hash, seen.id);
+        let standing = self.standing(fingerprint, seen, request.sequence);
+        if let Standing::Known { moved } = standing {
+            if source == Source::Destroy {
+                return self.admit_again(fingerprint); // Its last growth is counted.
+            }
+            if !self.has_room(moved) {
+                return self.refuse_again(fingerprint, request.scope);
+            }
+            let Some(names) = admission.admit(seen) else {
+                return;
+            };
+            self.admit_again(fingerprint);
+            let baseline = Baseline {
+                exported: seen.counters.unwrap_or_default(),
+                ..Baseline::default()
+            };
+            return self.insert(request, source, seen, key, hash, names, baseline, now);
+        }
+        let Some(names) = admission.admit(seen) else {
+            return;
+        };
+        let baseline = self.baseline(request.scope, source, seen, key, now);
+        if !self.has_room(true) {
+            return self.refuse(fingerprint, request.scope, seen, &baseline.exported);
+        }
+        self.insert(request, source, seen, key, hash, names, baseline, now);
+    }
+
+    /// What was exported of a connection that is seen for the first time: by the state file, else nothing of one that
+    /// began after it (or after the agent), else as the configuration says. One that began before the last complete poll
+    /// but one has been here before (it left the selection, or was refused and forgotten): nothing twice.
+    fn baseline(
+        &mut self,
+        scope: Scope,
+        source: Source,
+        seen: &Observation,
+        key: &ConnectionKey,
+        now: Now,
+    ) -> Baseline {
+        let totals = seen.counters.unwrap_or_default();
+        let start = start_of(seen);
+        if let Some(entry) = self.restored.take(key, seen.id, start)
+            && (seen.counters.is_none() || !backwards(&totals, &entry.exported))
+        {
+            return Baseline {
+                exported: entry.exported,
+                record_end_s: entry.record_end_s,
+                recorded: entry.recorded,
+                done: entry.done,
+                moved: false,
+            };
+        }
+        let polled = matches!(source, Source::Dump | Source::Lookup);
+        let complete = self.scope_mut(scope).complete;
+        let older = match start {
+            Some(start) => {
+                start
+                    < self
+                        .restored
+                        .written_ns()
+                        .unwrap_or(self.config.agent_start_ns)
+            }
+            None => polled && complete[0].is_none(),
+        };
+        let been_here = polled
+            && start.is_some_and(|start| {
+                complete[1].is_some_and(|former| start < former.wall_ns && !stepped(former, now))
+            });
+        if been_here || (older && self.config.initial_delta == InitialDelta::Zero) {
+            return Baseline {
+                exported: totals,
+                ..Baseline::default()
+            };
+        }
+        Baseline {
+            moved: true,
+            ..Baseline::default()
+        }
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "as merge")]
+    fn insert(
+        &mut self,
+        request: Poll,
+        source: Source,
+        seen: &Observation,
+        key: &ConnectionKey,
+        hash: u64,
+        names: NamesId,
+        baseline: Baseline,
+        now: Now,
+    ) {
+        let start = start_of(seen);
+        let destroyed = source == Source::Destroy;
+        let stop = seen.stop_ns.filter(|stop| destroyed && *stop != 0);
+        let mut connection = Connection {
+            start_ns: start.unwrap_or(now.wall_ns),
+            totals: seen.counters.unwrap_or_default(),
+            exported: baseline.exported,
+            end_ms: Millis::new(stop.map_or(now.wall_ns, |stop| stop.min(now.wall_ns)) / 1_000_000),
+            moved_ms: Millis::new(now.monotonic_ms),
+            since_ms: Millis::new(now.monotonic_ms),
+            id: seen.id,
+            mark: seen.mark,
+            generation: self.slots.next_generation(),
+            names: names.0,
+            record_end_s: baseline.record_end_s,
+            stamp: request.sequence,
+            expires_s: expires_s(seen, now),
+            status: seen.status as u16,
+            scope: request.scope.0,
+            protocol_state: seen.protocol_state,
+            ..Connection::default()
+        };
+        let facts = [
+            (start.is_some(), flag::KERNEL_START),
+            (seen.counters.is_some(), flag::ACCOUNTED),
+            (seen.counters.is_none() && baseline.moved, flag::MOVED),
+            (baseline.recorded, flag::RECORDED),
+            (destroyed, flag::GONE | flag::DESTROYED),
+        ];
+        for (_, flags) in facts.iter().filter(|(holds, _)| *holds) {
+            connection.set(*flags);
+        }
+        let over = destroyed || closed(seen.original.protocol, seen.protocol_state);
+        let state = match () {
+            () if baseline.done && !destroyed => State::Done,
+            () if over => State::Ended,
+            () => State::Live,
+        };
+        // An unexported connection is not infinitely old: its last export is its start. With nothing to export the first
+        // active deadline has already moved on. An end counts from its sighting.
+        if state == State::Live && connection.unexported() {
+            connection.since_ms =
+                Millis::new(start.map_or(now.monotonic_ms, |start| monotonic_of(start, now)));
+        }
+        let slot = self.slots.add(*key, connection);
+        if Side::needed(seen) {
+            let side = self
+                .side
+                .add(slot, &seen.reply, seen.reply_zone, seen.labels);
+            if let Some(connection) = self.slots.get_mut(slot) {
+                connection.side = side;
+            }
+        }
+        let (slots, seed) = (&self.slots, &self.seed);
+        self.index.insert(hash, slot, |slot| {
+            slots.key(*slot).map_or(0, |key| key.hash(seed))
+        });
+        self.zones.insert(key.zone());
+        self.stats.added_total += 1;
+        self.set_state(slot, state);
+        match state {
+            State::Done => self.enqueue_remainder(slot),
+            State::Ended => {
+                self.stats.ended_total += 1;
+                self.enqueue(slot);
+            }
+            _ => self.enqueue(slot),
+        }
+    }
+}
+
+/// Merges the counters, or what takes their place; true: they moved since the last observation.
+fn moved(connection: &mut Connection, source: Source, seen: &Observation, now: Now) -> bool {
+    if let Some(counters) = seen.counters {
+        let first = !connection.has(flag::ACCOUNTED);
+        if first {
+            connection.set(flag::ACCOUNTED);
+            connection.clear(flag::MOVED);
+        }
+        let moved = connection.totals != counters;
+        if moved {
+            connection.totals = counters;
+        }
+        return moved;
+    }
+    if connection.has(flag::ACCOUNTED) || source == Source::New {
+        return false;
+    }
+    // A timeout counts down with the clock; seconds are cut off on both sides, so only more than one is a refresh.
+    let expires = expires_s(seen, now);
+    let refreshed = seen.timeout_s.is_some() && expires > connection.expires_s.saturating_add(1);
+    let moved = refreshed
+        || (seen.protocol_state != connection.protocol_state && source != Source::Destroy);
+    if seen.timeout_s.is_some() {
+        connection.expires_s = expires;
+    }
+    if moved {
+        connection.set(flag::MOVED);
+    }
+    moved
+}
+
+fn expires_s(seen: &Observation, now: Now) -> u32 {
+    let seconds = u32::try_from(now.monotonic_ms / 1000).unwrap_or(u32::MAX);
+    seen.timeout_s
+        .map_or(0, |timeout| seconds.saturating_add(timeout))
+}
+
+/// The wall clock was set between the two moments: kernel start times before and after do not compare.
+fn stepped(former: Now, now: Now) -> bool {
+    let monotonic = now.monotonic_ms.saturating_sub(former.monotonic_ms) as i128;
+    let wall = (i128::from(now.wall_ns) - i128::from(former.wall_ns)) / 1_000_000;
+    (wall - monotonic).abs() > 1000
+}

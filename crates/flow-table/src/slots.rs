@@ -1,0 +1,267 @@
+//! Where connections live: one slab for each family, so that IPv4 does not pay for IPv6's addresses.
+//!
+//! A slot's number is its place in the slab times two, plus one for IPv6. Free slots are kept in lists, one for each range
+//! of [`RANGE`] places, and the lowest range is filled first: after a peak the upper ranges drain, the rest is moved down
+//! in steps, and the memory above goes back.
+
+use crate::chunked::Chunked;
+use crate::connection::{Connection, State};
+use crate::expiry_queue;
+use crate::key::{Address, ConnectionKey, FamilyKey};
+
+/// Places that share a free list: with both families, the slots of one heap of the queue.
+const RANGE: usize = expiry_queue::RANGE as usize / 2;
+const NONE: u32 = u32::MAX;
+
+struct Slot<A> {
+    key: FamilyKey<A>,
+    connection: Connection,
+}
+
+const _: () = assert!(size_of::<Slot<[u8; 4]>>() == 144);
+const _: () = assert!(size_of::<Slot<[u8; 16]>>() == 168);
+
+#[derive(Clone, Copy)]
+struct Range {
+    free: u32,
+    live: u32,
+}
+
+/// One family's slots.
+struct Slab<A> {
+    slots: Chunked<Slot<A>>,
+    ranges: Vec<Range>,
+    /// No range below this one has a free slot.
+    lowest: usize,
+    live: usize,
+}
+
+impl<A: Address> Slab<A> {
+    fn new() -> Self {
+        Self {
+            slots: Chunked::new(),
+            ranges: Vec::new(),
+            lowest: 0,
+            live: 0,
+        }
+    }
+
+    fn add(&mut self, key: FamilyKey<A>, connection: Connection) -> usize {
+        self.live += 1;
+        while let Some(range) = self.ranges.get_mut(self.lowest) {
+            if let Some(slot) = self.slots.get_mut(range.free as usize) {
+                let place = range.free as usize;
+                range.free = slot.connection.side;
+                range.live += 1;
+                *slot = Slot { key, connection };
+                return place;
+            }
+            self.lowest += 1;
+        }
+        let place = self.slots.len();
+        self.slots.push(Slot { key, connection });
+        if self.ranges.len() <= place / RANGE {
+            self.ranges.push(Range {
+                free: NONE,
+                live: 0,
+            });
+        }
+        if let Some(range) = self.ranges.get_mut(place / RANGE) {
+            range.live += 1;
+        }
+        place
+    }
+
+    fn free(&mut self, place: usize) {
+        let (Some(slot), Some(range)) = (
+            self.slots.get_mut(place),
+            self.ranges.get_mut(place / RANGE),
+        ) else {
+            return;
+        };
+        slot.connection = Connection {
+            side: range.free,
+            ..Connection::default()
+        };
+        range.free = place as u32;
+        range.live -= 1;
+        self.lowest = self.lowest.min(place / RANGE);
+        self.live -= 1;
+    }
+
+    /// Cuts off the ranges above the last one in use. True: it cut.
+    fn cut(&mut self) -> bool {
+        let mut cut = false;
+        while self.ranges.last().is_some_and(|range| range.live == 0) {
+            self.ranges.pop();
+            cut = true;
+        }
+        self.slots.truncate(self.ranges.len() * RANGE);
+        self.lowest = self.lowest.min(self.ranges.len());
+        cut
+    }
+
+    /// More than half of more than one range is unused.
+    fn sparse(&self) -> bool {
+        self.ranges.len() > 1 && self.live < self.slots.len() / 2
+    }
+}
+
+/// Both families.
+pub(crate) struct Slots {
+    v4: Slab<[u8; 4]>,
+    v6: Slab<[u8; 16]>,
+    last_generation: u32,
+}
+
+impl Slots {
+    pub(crate) fn new() -> Self {
+        Self {
+            v4: Slab::new(),
+            v6: Slab::new(),
+            last_generation: 0,
+        }
+    }
+
+    /// A generation that no slot has had.
+    pub(crate) fn next_generation(&mut self) -> u32 {
+        self.last_generation = self.last_generation.wrapping_add(1).max(1);
+        self.last_generation
+    }
+
+    pub(crate) fn live(&self) -> usize {
+        self.v4.live + self.v6.live
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        self.v4.slots.bytes() + self.v6.slots.bytes()
+    }
+
+    /// Above every slot's number.
+    pub(crate) fn end(&self) -> u32 {
+        2 * self.v4.slots.len().max(self.v6.slots.len()) as u32
+    }
+
+    pub(crate) fn add(&mut self, key: ConnectionKey, connection: Connection) -> u32 {
+        match key {
+            ConnectionKey::V4(key) => (self.v4.add(key, connection) as u32) << 1,
+            ConnectionKey::V6(key) => (self.v6.add(key, connection) as u32) << 1 | 1,
+        }
+    }
+
+    pub(crate) fn free(&mut self, slot: u32) {
+        match slot & 1 {
+            0 => self.v4.free(place(slot)),
+            _ => self.v6.free(place(slot)),
+        }
+    }
+
+    pub(crate) fn get(&self, slot: u32) -> Option<&Connection> {
+        match slot & 1 {
+            0 => self.v4.slots.get(place(slot)).map(|slot| &slot.connection),
+            _ => self.v6.slots.get(place(slot)).map(|slot| &slot.connection),
+        }
+    }
+
+    pub(crate) fn get_mut(&mut self, slot: u32) -> Option<&mut Connection> {
+        match slot & 1 {
+            0 => self
+                .v4
+                .slots
+                .get_mut(place(slot))
+                .map(|slot| &mut slot.connection),
+            _ => self
+                .v6
+                .slots
+                .get_mut(place(slot))
+                .map(|slot| &mut slot.connection),
+        }
+    }
+
+    /// The connection if the slot still has this life.
+    pub(crate) fn life(&mut self, slot: u32, generation: u32) -> Option<&mut Connection> {
+        self.get_mut(slot).filter(|connection| {
+            connection.generation == generation && connection.state() != State::Free
+        })
+    }
+
+    pub(crate) fn key(&self, slot: u32) -> Option<ConnectionKey> {
+        match slot & 1 {
+            0 => self
+                .v4
+                .slots
+                .get(place(slot))
+                .map(|slot| ConnectionKey::V4(slot.key)),
+            _ => self
+                .v6
+                .slots
+                .get(place(slot))
+                .map(|slot| ConnectionKey::V6(slot.key)),
+        }
+    }
+
+    pub(crate) fn has_key(&self, slot: u32, key: &ConnectionKey) -> bool {
+        match (slot & 1, key) {
+            (0, ConnectionKey::V4(key)) => self
+                .v4
+                .slots
+                .get(place(slot))
+                .is_some_and(|slot| slot.key == *key),
+            (1, ConnectionKey::V6(key)) => self
+                .v6
+                .slots
+                .get(place(slot))
+                .is_some_and(|slot| slot.key == *key),
+            _ => false,
+        }
+    }
+
+    /// Reads a word of each cache line of a slot. The loads of many slots overlap, where merging them one by one would
+    /// wait for each in turn.
+    pub(crate) fn touch(&self, slot: u32) -> u64 {
+        let lines = |connection: &Connection, zone: u16| {
+            connection.start_ns
+                ^ connection.exported[1].octets
+                ^ u64::from(connection.stamp)
+                ^ u64::from(zone)
+        };
+        match slot & 1 {
+            0 => self
+                .v4
+                .slots
+                .get(place(slot))
+                .map_or(0, |slot| lines(&slot.connection, slot.key.zone)),
+            _ => self
+                .v6
+                .slots
+                .get(place(slot))
+                .map_or(0, |slot| lines(&slot.connection, slot.key.zone)),
+        }
+    }
+
+    /// The slots of one family's topmost range, if they should move down so that memory can go back.
+    pub(crate) fn to_move(&self) -> Option<std::ops::Range<u32>> {
+        let range = |ranges: usize, len: usize, family: u32| {
+            let first = (ranges - 1) * RANGE;
+            (first as u32) << 1 | family..(len as u32) << 1 | family
+        };
+        if self.v4.sparse() {
+            return Some(range(self.v4.ranges.len(), self.v4.slots.len(), 0));
+        }
+        self.v6
+            .sparse()
+            .then(|| range(self.v6.ranges.len(), self.v6.slots.len(), 1))
+    }
+
+    /// One step of giving back memory above the last range in use; true: there is more.
+    pub(crate) fn give_back(&mut self) -> bool {
+        let cut = self.v4.cut() | self.v6.cut();
+        let keep = |ranges: usize| ranges * RANGE;
+        let more = self.v4.slots.give_back(keep(self.v4.ranges.len()));
+        cut || more || self.v6.slots.give_back(keep(self.v6.ranges.len()))
+    }
+}
+
+fn place(slot: u32) -> usize {
+    (slot >> 1) as usize
+}

@@ -1,0 +1,533 @@
+//! Which records are made: each row of the design's table, with values computed by hand.
+
+mod support;
+
+use flow_table::EndReason::{Active, EndDetected, Forced, Idle, LackOfResources};
+use flow_table::*;
+use support::*;
+
+#[test]
+fn the_active_timeout_makes_a_record_only_if_counters_moved() {
+    let mut table = FlowTable::new(config());
+    // Began at 1 s, first seen at 5 s, moves in every poll.
+    for (ms, packets) in [
+        (5_000, 10),
+        (15_000, 20),
+        (25_000, 30),
+        (35_000, 40),
+        (45_000, 50),
+        (55_000, 60),
+    ] {
+        poll(
+            &mut table,
+            0,
+            ms,
+            &[seen(
+                udp(1),
+                Some(wall(1_000)),
+                [packets, packets * 100, 0, 0],
+            )],
+        );
+        assert_eq!(brief(&export(&mut table, ms)), []);
+    }
+    assert_eq!(
+        table.next_deadline().map(|deadline| deadline <= 61_000),
+        Some(true)
+    );
+    assert_eq!(brief(&export(&mut table, 60_999)), []);
+    assert_eq!(
+        brief(&export(&mut table, 61_000)),
+        [(1, Active, [60, 6_000, 0, 0])]
+    );
+    // The next one an active timeout later, with what moved since.
+    for (ms, packets) in [(70_000, 61), (84_000, 62), (98_000, 63), (112_000, 64)] {
+        poll(
+            &mut table,
+            0,
+            ms,
+            &[seen(
+                udp(1),
+                Some(wall(1_000)),
+                [packets, packets * 100, 0, 0],
+            )],
+        );
+        assert_eq!(brief(&export(&mut table, ms)), []);
+    }
+    assert_eq!(
+        brief(&export(&mut table, 121_000)),
+        [(1, Active, [4, 400, 0, 0])]
+    );
+}
+
+#[test]
+fn without_movement_the_active_deadline_moves_on() {
+    let slow_idle = Config {
+        idle_timeout_ms: 100_000,
+        ..config()
+    };
+    let mut table = FlowTable::new(slow_idle);
+    poll(
+        &mut table,
+        0,
+        5_000,
+        &[seen(udp(1), Some(wall(5_000)), [1, 100, 0, 0])],
+    );
+    assert_eq!(
+        brief(&export(&mut table, 65_000)),
+        [(1, Active, [1, 100, 0, 0])]
+    );
+    // At rest until 100 s after 5 s; the active deadline at 125 s would come later than the idle one at 105 s.
+    assert_eq!(brief(&export(&mut table, 105_000)), []);
+    assert_eq!(table.stats().idle, 1);
+    let mut table = FlowTable::new(Config {
+        initial_delta: InitialDelta::Zero,
+        idle_timeout_ms: 600_000,
+        ..config()
+    });
+    poll(
+        &mut table,
+        0,
+        5_000,
+        &[seen(udp(2), Some(wall(0) - 9_000_000_000), [1, 100, 0, 0])],
+    );
+    assert_eq!(brief(&export(&mut table, 65_000)), []);
+    poll(
+        &mut table,
+        0,
+        66_000,
+        &[seen(udp(2), Some(wall(0) - 9_000_000_000), [2, 200, 0, 0])],
+    );
+    assert_eq!(brief(&export(&mut table, 124_999)), []);
+    assert_eq!(
+        brief(&export(&mut table, 125_000)),
+        [(2, Active, [1, 100, 0, 0])]
+    );
+}
+
+#[test]
+fn the_idle_timeout_makes_one_record_and_movement_brings_it_back() {
+    let mut table = FlowTable::new(config());
+    let start = Some(wall(4_000));
+    poll(
+        &mut table,
+        0,
+        5_000,
+        &[seen(udp(1), start, [3, 300, 2, 200])],
+    );
+    assert_eq!(brief(&export(&mut table, 19_999)), []);
+    let records = export(&mut table, 20_000);
+    assert_eq!(brief(&records), [(1, Idle, [3, 300, 2, 200])]);
+    assert_eq!(
+        (records[0].start_ns, records[0].end_ns),
+        (wall(4_000), wall(5_000))
+    );
+    assert_eq!(
+        (
+            table.stats().idle,
+            table.stats().queued,
+            table.next_deadline()
+        ),
+        (1, 0, None)
+    );
+    for ms in [25_000, 300_000] {
+        poll(&mut table, 0, ms, &[seen(udp(1), start, [3, 300, 2, 200])]);
+        assert_eq!(brief(&export(&mut table, ms)), []);
+    }
+    // It moves: its last record was taken at 20 s, so the active timeout has passed.
+    poll(
+        &mut table,
+        0,
+        305_000,
+        &[seen(udp(1), start, [4, 400, 2, 200])],
+    );
+    assert_eq!(
+        brief(&export(&mut table, 305_000)),
+        [(1, Active, [1, 100, 0, 0])]
+    );
+    // All exported: the next idle timeout makes no record.
+    assert_eq!(brief(&export(&mut table, 320_000)), []);
+    assert_eq!(table.stats().idle, 1);
+}
+
+#[test]
+fn a_connection_that_never_moves_gets_one_idle_record_with_zero_deltas() {
+    let mut table = FlowTable::new(config());
+    let older = Some(wall(0) - 1);
+    poll(
+        &mut table,
+        0,
+        5_000,
+        &[seen(udp(1), older, [9, 900, 9, 900])],
+    );
+    let records = export(&mut table, 20_000);
+    assert_eq!(brief(&records), [(1, Idle, [0, 0, 0, 0])]);
+    assert_eq!(records[0].totals, counters([9, 900, 9, 900]));
+    assert_eq!(brief(&export(&mut table, 500_000)), []);
+}
+
+#[test]
+fn an_end_is_exported_once_and_at_once_even_with_zero_deltas() {
+    let mut table = FlowTable::new(config());
+    poll(
+        &mut table,
+        0,
+        5_000,
+        &[seen(udp(1), Some(wall(4_000)), [3, 300, 0, 0])],
+    );
+    assert_eq!(
+        brief(&export(&mut table, 20_000)),
+        [(1, Idle, [3, 300, 0, 0])]
+    );
+    poll(&mut table, 0, 25_000, &[]);
+    assert_eq!(
+        brief(&export(&mut table, 25_000)),
+        [(1, EndDetected, [0, 0, 0, 0])]
+    );
+    assert_eq!(table.stats().connections, 0);
+    poll(&mut table, 0, 30_000, &[]);
+    assert_eq!(brief(&export(&mut table, 30_000)), []);
+}
+
+#[test]
+fn an_incomplete_poll_ends_nothing_and_scopes_end_only_their_own() {
+    let mut table = FlowTable::new(config());
+    poll(
+        &mut table,
+        0,
+        1_000,
+        &[seen(udp(1), Some(wall(500)), [1, 100, 0, 0])],
+    );
+    poll(
+        &mut table,
+        1,
+        1_000,
+        &[seen(udp6(2), Some(wall(500)), [1, 100, 0, 0])],
+    );
+    let incomplete = table.begin_poll(Scope(0), at(2_000));
+    table.end_poll(incomplete, false, at(2_000));
+    settle_down(&mut table, 2_000);
+    assert_eq!(brief(&export(&mut table, 2_000)), []);
+    poll(&mut table, 1, 3_000, &[]);
+    assert_eq!(
+        brief(&export(&mut table, 3_000)),
+        [(2, EndDetected, [1, 100, 0, 0])]
+    );
+    assert_eq!(table.stats().connections, 1);
+}
+
+#[test]
+fn time_wait_and_close_end_a_connection_and_it_stays_until_the_kernel_drops_it() {
+    let mut table = FlowTable::new(config());
+    let start = Some(wall(4_000));
+    poll(
+        &mut table,
+        0,
+        5_000,
+        &[seen(tcp(1), start, [5, 500, 4, 400])],
+    );
+    let closing = Observation {
+        protocol_state: 7,
+        ..seen(tcp(1), start, [6, 600, 5, 500])
+    };
+    poll(&mut table, 0, 10_000, std::slice::from_ref(&closing));
+    assert_eq!(
+        brief(&export(&mut table, 10_000)),
+        [(1, EndDetected, [6, 600, 5, 500])]
+    );
+    for ms in [15_000, 100_000] {
+        poll(&mut table, 0, ms, std::slice::from_ref(&closing));
+        assert_eq!(brief(&export(&mut table, ms)), []);
+        assert_eq!((table.stats().done, table.stats().queued), (1, 0));
+    }
+    poll(&mut table, 0, 130_000, &[]);
+    assert_eq!(brief(&export(&mut table, 130_000)), []);
+    assert_eq!(table.stats().connections, 0);
+}
+
+#[test]
+fn late_counters_after_the_end_are_the_remainder() {
+    let mut table = FlowTable::new(config());
+    let start = Some(wall(4_000));
+    let closed = |totals| Observation {
+        protocol_state: 8,
+        ..seen(tcp(1), start, totals)
+    };
+    // Seen closed at first sight: exported once.
+    poll(&mut table, 0, 5_000, &[closed([5, 500, 4, 400])]);
+    assert_eq!(
+        brief(&export(&mut table, 5_000)),
+        [(1, EndDetected, [5, 500, 4, 400])]
+    );
+    // CLOSE that goes on counting: an active timeout after the record.
+    poll(&mut table, 0, 10_000, &[closed([9, 900, 8, 800])]);
+    assert_eq!(brief(&export(&mut table, 64_999)), []);
+    assert_eq!(
+        brief(&export(&mut table, 65_000)),
+        [(1, EndDetected, [4, 400, 4, 400])]
+    );
+    // And what is left when the kernel drops it.
+    poll(&mut table, 0, 70_000, &[closed([10, 950, 8, 800])]);
+    assert_eq!(brief(&export(&mut table, 70_000)), []);
+    poll(&mut table, 0, 75_000, &[]);
+    assert_eq!(
+        brief(&export(&mut table, 75_000)),
+        [(1, EndDetected, [1, 50, 0, 0])]
+    );
+    assert_eq!(table.stats().connections, 0);
+}
+
+#[test]
+fn a_stop_forces_what_is_live_and_unexported_and_nothing_else() {
+    let mut table = FlowTable::new(config());
+    let start = Some(wall(4_000));
+    let rests = seen(udp(1), start, [1, 100, 0, 0]);
+    let moves = |packets| seen(udp(2), start, [packets, packets * 100, 0, 0]);
+    let ends = seen(udp(3), start, [3, 300, 0, 0]);
+    poll(&mut table, 0, 5_000, &[rests.clone(), moves(2), ends]);
+    assert_eq!(export(&mut table, 20_000).len(), 3);
+    poll(&mut table, 0, 30_000, &[rests, moves(7)]);
+    table.begin_stop(at(30_000));
+    let mut records = brief(&export(&mut table, 30_000));
+    records.sort_by_key(|record| record.0);
+    assert_eq!(
+        records,
+        [(2, Forced, [5, 500, 0, 0]), (3, EndDetected, [0, 0, 0, 0])]
+    );
+    settle_down(&mut table, 30_000);
+    assert_eq!(table.next_deadline(), None);
+    table.left_at_stop(at(31_000));
+    assert_eq!(table.stats().losses.get(Loss::LeftAtStop), Lost::default());
+}
+
+#[test]
+fn what_the_grace_period_does_not_reach_is_counted_as_left() {
+    let mut table = FlowTable::new(config());
+    let start = Some(wall(4_000));
+    poll(
+        &mut table,
+        0,
+        5_000,
+        &[
+            seen(udp(1), start, [1, 100, 2, 200]),
+            seen(udp(2), start, [4, 400, 0, 0]),
+        ],
+    );
+    poll(
+        &mut table,
+        0,
+        6_000,
+        &[seen(udp(1), start, [1, 100, 2, 200])],
+    );
+    table.begin_stop(at(6_000));
+    settle_down(&mut table, 6_000);
+    table.left_at_stop(at(9_000));
+    let left = Lost {
+        records: 2,
+        packets: 7,
+        octets: 700,
+    };
+    assert_eq!(table.stats().losses.get(Loss::LeftAtStop), left);
+    assert_eq!(brief(&export(&mut table, 9_000)), []);
+}
+
+#[test]
+fn a_full_table_lets_the_longest_quiet_idle_connection_go() {
+    let mut table = FlowTable::new(Config {
+        max_connections: 2,
+        when_full: WhenFull::EvictIdle,
+        ..config()
+    });
+    let start = Some(wall(4_000));
+    let one = seen(udp(1), start, [1, 100, 0, 0]);
+    poll(
+        &mut table,
+        0,
+        5_000,
+        &[one.clone(), seen(udp(2), start, [1, 100, 0, 0])],
+    );
+    poll(
+        &mut table,
+        0,
+        6_000,
+        &[one.clone(), seen(udp(2), start, [2, 200, 0, 0])],
+    );
+    assert_eq!(export(&mut table, 21_000).len(), 2);
+    assert_eq!(table.stats().idle, 2);
+    let two = seen(udp(2), start, [2, 200, 0, 0]);
+    let three = seen(udp(3), Some(wall(21_500)), [1, 100, 0, 0]);
+    poll(
+        &mut table,
+        0,
+        22_000,
+        &[one.clone(), two.clone(), three.clone()],
+    );
+    assert_eq!(
+        (
+            table.stats().connections,
+            table.stats().evicted_total,
+            table.stats().refused
+        ),
+        (2, 1, 0)
+    );
+    // The evicted one moves and takes the next idle one's place: what it moved meanwhile is counted, nothing twice.
+    poll(
+        &mut table,
+        0,
+        23_000,
+        &[three.clone(), seen(udp(1), start, [5, 500, 0, 0])],
+    );
+    assert_eq!(
+        table.stats().losses.get(Loss::Evicted),
+        Lost {
+            records: 0,
+            packets: 4,
+            octets: 400
+        }
+    );
+    poll(
+        &mut table,
+        0,
+        24_000,
+        &[three, seen(udp(1), start, [6, 600, 0, 0])],
+    );
+    assert_eq!(
+        (table.stats().connections, table.stats().evicted_total),
+        (2, 2)
+    );
+    let records = brief(&export(&mut table, 39_000));
+    assert_eq!(
+        records,
+        [(3, Idle, [1, 100, 0, 0]), (1, Idle, [1, 100, 0, 0])]
+    );
+}
+
+#[test]
+fn lack_of_room_turns_an_idle_record_into_the_last_one() {
+    let mut table = FlowTable::new(Config {
+        max_connections: 1,
+        when_full: WhenFull::EvictIdle,
+        ..config()
+    });
+    let start = Some(wall(4_000));
+    let (one, two) = (
+        seen(udp(1), start, [1, 100, 0, 0]),
+        seen(udp(2), start, [2, 200, 0, 0]),
+    );
+    poll(&mut table, 0, 5_000, &[one.clone(), two.clone()]);
+    assert_eq!(
+        table.stats().losses.get(Loss::Refused),
+        Lost {
+            records: 1,
+            packets: 2,
+            octets: 200
+        }
+    );
+    assert_eq!((table.stats().refused, table.stats().refused_total), (1, 1));
+    assert_eq!(
+        brief(&export(&mut table, 20_000)),
+        [(1, LackOfResources, [1, 100, 0, 0])]
+    );
+    assert_eq!(table.stats().connections, 0);
+    // The refused one comes in, from its totals of then; the evicted one now has no room and did not move.
+    poll(&mut table, 0, 21_000, &[two, one]);
+    assert_eq!(
+        (
+            table.stats().refused,
+            table.stats().refused_total,
+            table.stats().connections
+        ),
+        (0, 1, 1)
+    );
+    assert_eq!(
+        brief(&export(&mut table, 36_000)),
+        [(2, Idle, [0, 0, 0, 0])]
+    );
+}
+
+#[test]
+fn a_refused_connection_is_counted_once_and_its_growth_too() {
+    let mut table = FlowTable::new(Config {
+        max_connections: 1,
+        ..config()
+    });
+    let start = Some(wall(4_000));
+    let two = |packets| seen(udp(2), start, [packets, packets * 100, 0, 0]);
+    let one = seen(udp(1), start, [1, 100, 0, 0]);
+    poll(&mut table, 0, 5_000, &[one.clone(), two(2)]);
+    poll(&mut table, 0, 10_000, &[one, two(5)]);
+    assert_eq!(
+        table.stats().losses.get(Loss::Refused),
+        Lost {
+            records: 1,
+            packets: 5,
+            octets: 500
+        }
+    );
+    assert_eq!((table.stats().refused, table.stats().refused_total), (1, 1));
+    poll(&mut table, 0, 15_000, &[two(6)]);
+    assert_eq!(
+        brief(&export(&mut table, 15_000)),
+        [(1, EndDetected, [1, 100, 0, 0])]
+    );
+    poll(&mut table, 0, 20_000, &[two(8)]);
+    assert_eq!(
+        table.stats().losses.get(Loss::Refused),
+        Lost {
+            records: 1,
+            packets: 8,
+            octets: 800
+        }
+    );
+    poll(&mut table, 0, 25_000, &[two(9)]);
+    poll(&mut table, 0, 30_000, &[]);
+    assert_eq!(
+        brief(&export(&mut table, 30_000)),
+        [(2, EndDetected, [1, 100, 0, 0])]
+    );
+    assert_eq!(table.stats().refused, 0);
+}
+
+#[test]
+fn leaving_the_selection_makes_one_record_with_reason_4() {
+    let mut table = FlowTable::new(Config {
+        confirm_absent: true,
+        ..config()
+    });
+    let start = Some(wall(4_000));
+    poll(
+        &mut table,
+        0,
+        5_000,
+        &[
+            seen(udp(1), start, [1, 100, 0, 0]),
+            seen(udp(2), start, [2, 200, 0, 0]),
+        ],
+    );
+    poll(&mut table, 0, 6_000, &[]);
+    assert_eq!(brief(&export(&mut table, 6_000)), []);
+    let mut keys = Vec::new();
+    table.refresh_due(at(6_000), &mut keys, 10);
+    assert_eq!(
+        keys.iter()
+            .map(|key| key.original.source_port)
+            .collect::<Vec<_>>(),
+        [1, 2]
+    );
+    let moved = seen(udp(1), start, [4, 400, 0, 0]);
+    table.refreshed(
+        &keys[0],
+        Answer::LeftSelection(&moved),
+        &mut everyone,
+        at(6_100),
+    );
+    table.refreshed(&keys[1], Answer::Absent, &mut everyone, at(6_100));
+    let records = brief(&export(&mut table, 6_100));
+    assert_eq!(
+        records,
+        [
+            (1, Forced, [4, 400, 0, 0]),
+            (2, EndDetected, [2, 200, 0, 0])
+        ]
+    );
+    assert_eq!(table.stats().connections, 0);
+}
