@@ -82,7 +82,8 @@ impl Heap {
     }
 
     fn crowded(&self) -> bool {
-        self.entries.len() - self.live > self.live / 2 + 1
+        let dead = self.entries.len() - self.live;
+        dead > self.live / 2 + 1 || (self.live == 0 && dead > 0)
     }
 
     /// One pass over this heap's entries: the dead go, the stale get their deadline, spare memory is given back.
