@@ -7,7 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::SyncSender;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use netfilter::ConntrackSocket;
 use netfilter::netns::Netns;
@@ -33,6 +33,10 @@ pub(crate) struct KernelSide {
 /// How long the table is left alone when nothing happens.
 const HOUSEKEEPING: Duration = Duration::from_secs(1);
 
+/// A storm of events that overruns the buffer again and again leads to polls for a fifth of the time at most: after one
+/// the next rests for four times as long as it took.
+const RESYNC_REST: u32 = 4;
+
 /// The thread's body. `ready` hears once whether the kernel lets us in: a missing permission ends the start,
 /// everything else (no module yet, no namespace yet) is retried at each poll.
 pub(crate) fn run(shared: &Arc<Shared>, side: KernelSide, ready: &SyncSender<Result<(), Error>>) {
@@ -43,6 +47,7 @@ pub(crate) fn run(shared: &Arc<Shared>, side: KernelSide, ready: &SyncSender<Res
             poller: None,
             state: None,
             warned: false,
+            next_resync: Instant::now(),
         };
         match thread.open() {
             Err(error) if error.code() == "ERR_PERMISSION" => {
@@ -72,6 +77,8 @@ struct KernelThread<'a> {
     poller: Option<Poller>,
     state: Option<StateKeeper>,
     warned: bool,
+    /// Polls that nobody asked for, because events were lost, wait until then.
+    next_resync: Instant,
 }
 
 impl KernelThread<'_> {
@@ -122,7 +129,8 @@ impl KernelThread<'_> {
         };
         match poller.attend(self.shared) {
             Ok(false) => {}
-            Ok(true) => self.poll(),
+            Ok(true) if self.next_resync <= Instant::now() => self.poll(),
+            Ok(true) => {}
             Err(error) => self.failed(&error),
         }
     }
@@ -138,10 +146,12 @@ impl KernelThread<'_> {
     }
 
     fn poll(&mut self) {
+        let begun = Instant::now();
         let result = self.open().and_then(|()| match &mut self.poller {
             Some(poller) => poller.poll(self.shared),
             None => Err(Error::Closed),
         });
+        self.next_resync = Instant::now() + begun.elapsed() * RESYNC_REST;
         match result {
             Ok(summary) => {
                 self.warn_once();

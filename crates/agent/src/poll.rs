@@ -54,6 +54,9 @@ impl Poller {
         shared.set_kernel_counts(&counts);
         let before = shared.table().stats();
         shared.own().begin_poll();
+        // This poll puts right what was lost before it, not what is lost while it runs.
+        self.merge_events(shared);
+        let overrun = std::mem::take(&mut self.overrun);
 
         let mut pass = Pass::default();
         let result = if self.one_dump_is_cheaper(&counts) {
@@ -65,6 +68,7 @@ impl Poller {
         self.merge_events(shared);
         finish_work(shared);
         if !pass.complete {
+            self.overrun |= overrun;
             shared.count_incomplete();
         }
         result?;
@@ -72,7 +76,6 @@ impl Poller {
         finish_work(shared);
 
         if pass.complete {
-            self.overrun = false;
             shared.own().end_complete_poll();
             self.last_selected = pass.ipv4 + pass.ipv6;
         }

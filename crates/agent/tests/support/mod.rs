@@ -5,6 +5,7 @@
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::indexing_slicing,
+    clippy::panic,
     reason = "each test file uses a part, and a test that cannot go on has to stop"
 )]
 
@@ -56,7 +57,13 @@ pub struct Run {
 impl Run {
     pub fn start(config: Config) -> Self {
         let (wake, woken) = channel();
-        let mut exporter = Exporter::start(config, Box::new(move || drop(wake.send(())))).unwrap();
+        let mut exporter = Exporter::start(
+            config,
+            Box::new(move || {
+                let _ = wake.send(());
+            }),
+        )
+        .unwrap();
         let spec = FormatSpec {
             profile: ProfileName::Standard(None),
             domain: 1,
