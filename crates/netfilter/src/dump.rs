@@ -223,10 +223,8 @@ impl<'s> Dump<'s> {
             return Ok(None);
         };
         let buffer = &self.socket.buffer;
-        Ok(Some(Entries {
-            messages: Messages::new(buffer.get(..length).unwrap_or(buffer)),
-            state: &mut self.state,
-        }))
+        let datagram = buffer.get(..length).unwrap_or(buffer);
+        Ok(Some(Entries::new(datagram, &mut self.state)))
     }
 
     fn receive(&mut self) -> Result<Option<usize>, Error> {
@@ -273,6 +271,15 @@ impl Drop for Dump<'_> {
 pub struct Entries<'a> {
     messages: Messages<'a>,
     state: &'a mut DumpState,
+}
+
+impl<'a> Entries<'a> {
+    pub(crate) fn new(datagram: &'a [u8], state: &'a mut DumpState) -> Self {
+        Self {
+            messages: Messages::new(datagram),
+            state,
+        }
+    }
 }
 
 impl<'a> Iterator for Entries<'a> {

@@ -15,8 +15,9 @@ mod namespace;
 mod packet;
 
 pub use capture::{
-    RawMessage, count_only, dump, raw_counts, raw_datagrams, raw_dump, raw_events, raw_packets,
+    RawMessage, count_only, datagram, decode, dump, raw_counts, raw_datagrams, raw_dump,
+    raw_events, raw_packets,
 };
 pub use entry::{Entry, Maker, Zone};
-pub use namespace::{in_namespace, in_tracked_namespace, nft, run, track};
+pub use namespace::{in_namespace, in_tracked_namespace, nft, on_namespace_thread, run, track};
 pub use packet::{icmp_echo, send_ip, tcp_exchange, udp_exchange};

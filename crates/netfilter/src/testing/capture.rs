@@ -6,7 +6,7 @@ use neli::utils::Groups;
 
 use crate::channel::{BUFFER, Channel, SocketOptions};
 use crate::connection::Connection;
-use crate::dump::DumpOutcome;
+use crate::dump::{DumpOutcome, DumpState, Entries};
 use crate::events::EventSocket;
 use crate::filter::Filter;
 use crate::listener::{Heard, Listener};
@@ -38,6 +38,24 @@ pub struct RawMessage {
     pub flags: u16,
     /// What follows the header.
     pub payload: Vec<u8>,
+}
+
+/// The datagram in which a dump would bring these messages, each without its header.
+#[must_use]
+pub fn datagram<'a>(messages: impl IntoIterator<Item = &'a [u8]>) -> Vec<u8> {
+    const MULTI: u16 = 2;
+    let mut request = Request::new();
+    for message in messages {
+        request.raw_message(kind::CT_NEW, MULTI, 1, message, |_| {});
+    }
+    request.octets().to_vec()
+}
+
+/// Reads a datagram as a dump reads it, without a socket.
+pub fn decode(datagram: &[u8], each: impl FnMut(Connection<'_>)) -> DumpOutcome {
+    let mut state = DumpState::new(1, Filter::default());
+    Entries::new(datagram, &mut state).for_each(each);
+    state.outcome()
 }
 
 /// Sends one request in the calling thread's namespace and hands each datagram of the answer to `each`, until it says

@@ -30,20 +30,26 @@ pub fn in_tracked_namespace<F: FnOnce() + Send + 'static>(body: F) {
     });
 }
 
+/// Runs `body` on a thread of its own in a fresh network namespace, as [`in_namespace`] does for root.
+///
+/// # Errors
+/// When this process may not make one; `body` did not run then.
+pub fn on_namespace_thread<T: Send + 'static>(
+    body: impl FnOnce() -> T + Send + 'static,
+) -> std::io::Result<T> {
+    let thread = thread::spawn(|| {
+        unshare_network()?;
+        tracking::loopback_up().expect("the loopback interface comes up");
+        Ok(body())
+    });
+    thread.join().unwrap_or_else(|panic| resume_unwind(panic))
+}
+
 fn isolated(test: &str, body: impl FnOnce() + Send + 'static) {
     // Where the right is missing it is missing on any thread: asked on one that ends at once.
     let allowed = thread::spawn(unshare_network).join();
     match allowed.expect("the probing thread does not panic") {
-        Ok(()) => {
-            let body = thread::Builder::new().name(test.into()).spawn(|| {
-                unshare_network().expect("a network namespace was to be had a moment ago");
-                tracking::loopback_up().expect("the loopback interface comes up");
-                body();
-            });
-            if let Err(panic) = body.expect("a thread starts").join() {
-                resume_unwind(panic);
-            }
-        }
+        Ok(()) => on_namespace_thread(body).expect("one was to be had a moment ago"),
         Err(errno) if std::env::var_os(INSIDE).is_some() => {
             panic!("no network namespace even inside `unshare -Urn`: {errno}")
         }
