@@ -1,0 +1,241 @@
+/**
+ * Delivery: takes batches from the table while somebody can send them, and settles each exactly once.
+ *
+ * A batch enters from `source.takeBatch` and leaves by `commit`, when every session that carried it has settled it
+ * or failed and at least one settled it, or by `rollback`, when all of them failed. The export loop (`pump`) is
+ * driven by the source's next deadline and by sessions that have room again, never by a fixed tick.
+ */
+import type { NativeBatch, NativeExporter } from './native.ts';
+import type { Amount, Parcel, Session } from './transport/session.ts';
+
+export type BatchSource = Pick<NativeExporter, 'nextDeadline' | 'takeBatch' | 'commit' | 'rollback'>;
+
+export interface DeliveryOptions {
+	/** `failover`: each batch goes to the first healthy session; `all`: to every open one. */
+	mode: 'failover' | 'all';
+	/** Most records of one batch. */
+	batchRecords: number;
+	/** Called with what was committed. */
+	exported(amount: Amount): void;
+}
+
+interface InFlight {
+	readonly batch: NativeBatch;
+	readonly amount: Amount;
+	readonly parcels: ReadonlyMap<Session, Parcel>;
+	readonly waiting: Set<Session>;
+	readonly failed: Session[];
+	delivered: boolean;
+}
+
+/** The JavaScript thread is given back after this long. */
+const TURN_MS = 2;
+/** Pause when records are due but none could be taken, as while one is refreshed. */
+const NOTHING_TAKEN_MS = 20;
+/** Deadlines further away are asked for again. */
+const LONGEST_SLEEP_MS = 60_000;
+
+export class Delivery {
+	readonly #source: BatchSource;
+	readonly #sessions: readonly Session[];
+	readonly #options: DeliveryOptions;
+	readonly #inFlight = new Map<Parcel, InFlight>();
+	/** Committed parcels that a session still owes to its collector. */
+	readonly #owed = new WeakSet<Parcel>();
+	#batches = 0;
+	#timer: NodeJS.Timeout | undefined;
+	#immediate: NodeJS.Immediate | undefined;
+	#running = false;
+	#stopping = false;
+	#dueSince: number | undefined;
+	#idle: (() => void) | undefined;
+
+	constructor(source: BatchSource, sessions: readonly Session[], options: DeliveryOptions) {
+		this.#source = source;
+		this.#sessions = sessions;
+		this.#options = options;
+	}
+
+	start(): void {
+		this.#running = true;
+		this.wake();
+	}
+
+	/** Takes no more batches. */
+	stop(): void {
+		this.#running = false;
+		clearTimeout(this.#timer);
+		clearImmediate(this.#immediate);
+		this.#immediate = undefined;
+		this.#idle?.();
+	}
+
+	/** Batches taken and not settled. */
+	get batches(): number {
+		return this.#batches;
+	}
+
+	/** How long records that are due have been waiting, in milliseconds. */
+	get lagMs(): number {
+		return this.#dueSince === undefined ? 0 : performance.now() - this.#dueSince;
+	}
+
+	/** Something changed: deadlines, room, a session. Cheap; runs at most once a turn. */
+	wake(): void {
+		if (!this.#running || this.#immediate !== undefined) return;
+		this.#immediate = setImmediate(() => {
+			this.#immediate = undefined;
+			this.#pump();
+		});
+	}
+
+	/** Resolves when nothing is due and nothing in flight, or nobody is left who could take it. */
+	async flush(): Promise<void> {
+		this.#stopping = true;
+		await new Promise<void>((resolve) => {
+			this.#idle = resolve;
+			this.wake();
+		});
+		this.#idle = undefined;
+	}
+
+	#pump(): void {
+		clearTimeout(this.#timer);
+		const end = performance.now() + TURN_MS;
+		for (;;) {
+			const wait = this.#source.nextDeadline();
+			if (wait === null || wait > 0) {
+				this.#dueSince = undefined;
+				if (this.#stopping) this.#finishIfIdle();
+				if (wait !== null) this.#sleep(wait);
+				return;
+			}
+			this.#dueSince ??= performance.now();
+			const targets = this.#targets();
+			// Whoever gets room, or opens, wakes the loop.
+			if (targets.length === 0) {
+				if (this.#stopping) this.#finishIfAlone();
+				return;
+			}
+			if (performance.now() >= end) {
+				this.wake();
+				return;
+			}
+			if (!this.#take(targets)) {
+				this.#sleep(NOTHING_TAKEN_MS);
+				return;
+			}
+		}
+	}
+
+	#sleep(milliseconds: number): void {
+		this.#timer = setTimeout(
+			() => this.#pump(),
+			Math.min(LONGEST_SLEEP_MS, Math.max(1, Math.ceil(milliseconds))),
+		);
+	}
+
+	/**
+	 * Who takes the next batch. A session that is open but has no room holds the batch back for the moment, until it
+	 * counts as stalled; then it is passed over.
+	 */
+	#targets(): Session[] {
+		if (this.#options.mode === 'failover') {
+			const first = this.#sessions.find((session) => session.state === 'open');
+			return first?.hasRoom() === true ? [first] : [];
+		}
+		const open = this.#sessions.filter((session) => session.state === 'open');
+		return open.every((session) => session.hasRoom()) ? open : [];
+	}
+
+	#take(targets: readonly Session[]): boolean {
+		const formats = [...new Set(targets.map((session) => session.format))];
+		const batch = this.#source.takeBatch(formats, this.#options.batchRecords);
+		if (batch === null) return false;
+		const amount = sum(batch);
+		const parcels = new Map<Session, Parcel>(
+			targets.map((session) => [
+				session,
+				{ messages: batch.messages[formats.indexOf(session.format)] ?? [] },
+			]),
+		);
+		const inFlight = { batch, amount, parcels, waiting: new Set(targets), failed: [], delivered: false };
+		this.#batches += 1;
+		for (const parcel of parcels.values()) this.#inFlight.set(parcel, inFlight);
+		for (const [session, parcel] of parcels) session.send(parcel);
+		if (this.#options.mode === 'all') {
+			for (const session of this.#sessions) {
+				if (!targets.includes(session))
+					session.countMissed(session.state === 'stalled' ? 'stalled' : 'away', amount);
+			}
+		}
+		return true;
+	}
+
+	/** The session's collector has all of this parcel. */
+	settled(session: Session, parcel: Parcel): void {
+		const inFlight = this.#inFlight.get(parcel);
+		if (inFlight === undefined) return;
+		this.#inFlight.delete(parcel);
+		inFlight.delivered = true;
+		this.#decide(inFlight, session);
+	}
+
+	/** The session broke before all of it was settled; it keeps the rest until it hears what to do with it. */
+	failed(session: Session, parcel: Parcel): void {
+		const inFlight = this.#inFlight.get(parcel);
+		if (inFlight !== undefined) {
+			inFlight.failed.push(session);
+			this.#decide(inFlight, session);
+		} else if (this.#owed.has(parcel)) {
+			session.keep(parcel);
+		}
+	}
+
+	#decide(inFlight: InFlight, session: Session): void {
+		inFlight.waiting.delete(session);
+		if (inFlight.waiting.size > 0) return;
+		this.#batches -= 1;
+		for (const failed of inFlight.failed) {
+			const parcel = inFlight.parcels.get(failed);
+			if (parcel === undefined) continue;
+			this.#inFlight.delete(parcel);
+			if (inFlight.delivered) {
+				this.#owed.add(parcel);
+				failed.keep(parcel);
+			} else {
+				failed.discard(parcel);
+			}
+		}
+		if (inFlight.delivered) {
+			this.#source.commit(inFlight.batch.id);
+			this.#options.exported(inFlight.amount);
+		} else {
+			this.#source.rollback(inFlight.batch.id);
+		}
+		this.wake();
+	}
+
+	#finishIfIdle(): void {
+		if (this.#batches === 0) this.#idle?.();
+	}
+
+	#finishIfAlone(): void {
+		const hopeful = this.#sessions.some(
+			({ state }) => state === 'open' || state === 'stalled' || state === 'connecting',
+		);
+		if (!hopeful && this.#batches === 0) this.#idle?.();
+	}
+}
+
+function sum(batch: NativeBatch): Amount {
+	const [messages = []] = batch.messages;
+	return messages.reduce(
+		(total, message) => ({
+			records: total.records + message.records,
+			packets: total.packets + message.packets,
+			octets: total.octets + message.octets,
+		}),
+		{ records: 0, packets: 0, octets: 0 },
+	);
+}

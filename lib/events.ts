@@ -1,0 +1,101 @@
+/** What the exporter tells: its events, its snapshot, and the sums between two summaries. */
+import type { NativeLoss, NativeNotice, NativeStats } from './native.ts';
+import type { Amount, SessionStats } from './transport/session.ts';
+
+export type PollSummary = NonNullable<NativeNotice['poll']>;
+
+/** Packets and octets: both directions together. */
+export type ExportSummary = Amount;
+
+export interface LossSummary extends Amount {
+	reason: string;
+	/** Null: the records are lost for everybody; otherwise for this collector alone. */
+	collector: string | null;
+}
+
+export interface ExporterEvents {
+	/** A poll ended. `added` and `ended` count connections; `complete` false: it was cut short and ended nothing. */
+	poll: [PollSummary];
+	/** What was settled since the last summary; at most one a second. */
+	export: [ExportSummary];
+	/** What was lost since the last summary; at most one a second. */
+	loss: [LossSummary[]];
+	connect: [{ collector: string }];
+	/** `retryInMs` null: no further attempt follows. */
+	disconnect: [{ collector: string; reason: string; retryInMs: number | null }];
+	/** Something to know that the exporter lives with. */
+	warning: [{ code: string; message: string }];
+	/** Once: it has stopped for good. */
+	error: [Error];
+}
+
+export type ExporterState = 'new' | 'starting' | 'running' | 'stopping' | 'stopped';
+
+/** A plain snapshot; counters count from `start()`. */
+export interface ExporterStats {
+	state: ExporterState;
+	/** The core's counters; null before the kernel could be opened. */
+	table: NativeStats | null;
+	/** Milliseconds from one poll's start to the next, as planned. */
+	pollIntervalEffective: number;
+	/** When the last poll was complete, and when the last attempt ended; milliseconds since 1970, null before it. */
+	lastSuccessfulPoll: number | null;
+	lastPollAttempt: number | null;
+	/** How long the records that are due have waited, in milliseconds. */
+	exportLag: number;
+	/** Batches taken and not settled. */
+	batchesInFlight: number;
+	exported: ExportSummary;
+	/** By reason, and by collector where only one of them missed the records. */
+	losses: LossSummary[];
+	collectors: SessionStats[];
+}
+
+/** Exports and losses as totals, and what of them was not told yet. */
+export class Ledger {
+	readonly exported: Amount = { records: 0, packets: 0, octets: 0 };
+	#told: Amount = { records: 0, packets: 0, octets: 0 };
+	readonly #toldLosses = new Map<string, Amount>();
+
+	addExported(amount: Amount): void {
+		this.exported.records += amount.records;
+		this.exported.packets += amount.packets;
+		this.exported.octets += amount.octets;
+	}
+
+	/** Null: nothing new. */
+	takeExported(): ExportSummary | null {
+		const news = minus(this.exported, this.#told);
+		this.#told = { ...this.exported };
+		return news.records > 0 ? news : null;
+	}
+
+	/** What of `losses` is new. */
+	takeLosses(losses: readonly LossSummary[]): LossSummary[] {
+		const news: LossSummary[] = [];
+		for (const loss of losses) {
+			const key = `${loss.collector ?? ''}\n${loss.reason}`;
+			const difference = minus(loss, this.#toldLosses.get(key) ?? { records: 0, packets: 0, octets: 0 });
+			this.#toldLosses.set(key, { records: loss.records, packets: loss.packets, octets: loss.octets });
+			if (difference.records > 0)
+				news.push({ reason: loss.reason, collector: loss.collector, ...difference });
+		}
+		return news;
+	}
+}
+
+/** The table's losses and each collector's own, in one list. */
+export function lossesOf(table: readonly NativeLoss[], collectors: readonly SessionStats[]): LossSummary[] {
+	return [
+		...table.map((loss) => ({ ...loss, collector: null })),
+		...collectors.flatMap(({ name, lost }) => lost.map((loss) => ({ ...loss, collector: name }))),
+	].filter(({ records }) => records > 0);
+}
+
+function minus(total: Amount, told: Amount): Amount {
+	return {
+		records: total.records - told.records,
+		packets: total.packets - told.packets,
+		octets: total.octets - told.octets,
+	};
+}

@@ -1,0 +1,116 @@
+/**
+ * The exporter as programs see it: `start`, `stop`, `stats` and typed events around one `Lifetime` at a time.
+ */
+import { EventEmitter } from 'node:events';
+import { codeOf } from './errors.ts';
+import type { ExporterEvents, ExporterState, ExporterStats } from './events.ts';
+import { Lifetime } from './lifetime.ts';
+import { type OptionsInput, resolveOptions, type Settings } from './options.ts';
+
+/** Options of `new FlowExporter()`: those of `run` in camelCase; a number is milliseconds. */
+export interface ExporterOptions extends OptionsInput {
+	/** Stops the exporter when it aborts. */
+	signal?: AbortSignal | undefined;
+}
+
+export class FlowExporter extends EventEmitter<ExporterEvents> {
+	readonly settings: Settings;
+	readonly #signal: AbortSignal | undefined;
+	#state: ExporterState = 'new';
+	#run: Lifetime | undefined;
+	#starting: Promise<void> | undefined;
+	#stopping: Promise<void> | undefined;
+
+	/** Throws `OptionError`. `settings` is for callers that have resolved the options themselves. */
+	constructor(options: ExporterOptions = {}, settings?: Settings) {
+		super();
+		const { signal, ...values } = options;
+		this.#signal = signal;
+		this.settings = settings ?? resolveOptions([{ values, nameOf: (option) => option }], 'javascript');
+	}
+
+	/**
+	 * Opens the kernel, begins to poll and to connect. Resolves after the first complete poll and never waits for a
+	 * collector; a kernel module or namespace that is not there yet is waited for. Rejects with a `code` when the
+	 * permission is missing, and with ERR_STOPPED when it was stopped meanwhile. Called again while it runs, it gives
+	 * the same promise.
+	 */
+	start(): Promise<void> {
+		if (this.#starting !== undefined) return this.#starting;
+		this.#starting = this.#start();
+		// Whoever does not wait for the start hears of its failure by `error`.
+		this.#starting.catch(() => undefined);
+		return this.#starting;
+	}
+
+	async #start(): Promise<void> {
+		await this.#stopping;
+		this.#signal?.throwIfAborted();
+		this.#state = 'starting';
+		const run = new Lifetime(this.settings, this, (error) => this.#failed(error));
+		this.#run = run;
+		const abort = () => void this.stop();
+		this.#signal?.addEventListener('abort', abort, { once: true });
+		run.ended.finally(() => this.#signal?.removeEventListener('abort', abort));
+		try {
+			await run.start();
+			if (this.#state === 'starting') this.#state = 'running';
+		} catch (error) {
+			await run.stop(false);
+			if (this.#run === run && this.#stopping === undefined) this.#state = 'stopped';
+			this.#starting = undefined;
+			throw error;
+		}
+	}
+
+	/**
+	 * One last poll, what is unexported is sent, connections are closed; all of it within the grace period, after
+	 * which what is left counts as lost. Never rejects; called again, it gives the same promise.
+	 */
+	stop(): Promise<void> {
+		if (this.#stopping !== undefined) return this.#stopping;
+		const run = this.#run;
+		if (run === undefined || this.#state === 'stopped') return Promise.resolve();
+		this.#state = 'stopping';
+		this.#stopping = run.stop(true).then(() => {
+			this.#state = 'stopped';
+			this.#starting = undefined;
+			this.#stopping = undefined;
+		});
+		return this.#stopping;
+	}
+
+	[Symbol.asyncDispose](): Promise<void> {
+		return this.stop();
+	}
+
+	stats(): ExporterStats {
+		return (
+			this.#run?.stats(this.#state) ?? new Lifetime(this.settings, this, () => undefined).stats(this.#state)
+		);
+	}
+
+	/** Reads certificates anew: sessions over TLS move to new connections without losing anything. */
+	renewCertificates(): void {
+		this.#run?.renewCertificates();
+	}
+
+	/** Whether this address and port is the near end of one of the exporter's own sessions. */
+	ownsEndpoint(address: string, port: number): boolean {
+		return this.#run?.ownsEndpoint(address, port) ?? false;
+	}
+
+	#failed(error: Error): void {
+		this.#state = 'stopping';
+		this.#stopping = (this.#run?.stop(false) ?? Promise.resolve()).then(() => {
+			this.#state = 'stopped';
+			this.#starting = undefined;
+			this.#stopping = undefined;
+			if (this.listenerCount('error') > 0) this.emit('error', error);
+			else
+				process.emitWarning(`the exporter has stopped: ${error.message}`, {
+					code: codeOf(error) ?? 'ERR_EXPORTER',
+				});
+		});
+	}
+}

@@ -1,0 +1,346 @@
+/**
+ * One life of an exporter, from a start to its stop: joins the core's table, the poll scheduler, the delivery and
+ * the sessions.
+ *
+ * Data comes from the core as batches of finished messages and leaves through sessions; through this file pass only
+ * counters and rare events. Read `SessionHost` and `SessionListener` (transport/session.ts) first.
+ */
+import type { EventEmitter } from 'node:events';
+import { Delivery } from './delivery.ts';
+import { AgentError, codeOf, messageOf, toError } from './errors.ts';
+import { type ExporterEvents, type ExporterState, type ExporterStats, Ledger, lossesOf } from './events.ts';
+import {
+	type NativeConfig,
+	type NativeExporter,
+	type NativeNotice,
+	type NativeStats,
+	native,
+	type OwnSession,
+} from './native.ts';
+import type { Settings } from './options.ts';
+import { PollScheduler } from './scheduler.ts';
+import { Backoff } from './transport/backoff.ts';
+import { createSession } from './transport/create.ts';
+import type { Parcel, Session, SessionHost, SessionListener } from './transport/session.ts';
+import { TlsSession } from './transport/tls.ts';
+
+/** What is not there yet is waited for. */
+const WAITED_FOR: ReadonlySet<string | undefined> = new Set(['ERR_NO_CONNTRACK', 'ERR_NETNS']);
+const SUMMARY_MS = 1_000;
+
+/** One life of an exporter, from a start to its stop. */
+export class Lifetime implements SessionHost, SessionListener {
+	readonly window: number;
+	readonly ended: Promise<void>;
+	readonly #settings: Settings;
+	readonly #events: EventEmitter<ExporterEvents>;
+	readonly #fatal: (error: Error) => void;
+	readonly #sessions: Session[];
+	readonly #ledger = new Ledger();
+	readonly #formats = new Map<number, number>();
+	readonly #own = new Map<string, OwnSession>();
+	#native: NativeExporter | undefined;
+	#scheduler: PollScheduler | undefined;
+	#delivery: Delivery | undefined;
+	#summaryTimer: NodeJS.Timeout | undefined;
+	#lastTable: NativeStats | null = null;
+	#lastSuccessfulPoll: number | null = null;
+	#lastPollAttempt: number | null = null;
+	#pollStartedAt = 0;
+	#refusing = false;
+	#stopped: Promise<void> | undefined;
+	#started: { resolve(): void; reject(error: Error): void } | undefined;
+	#end: () => void = () => undefined;
+
+	constructor(settings: Settings, events: EventEmitter<ExporterEvents>, fatal: (error: Error) => void) {
+		this.#settings = settings;
+		this.#events = events;
+		this.#fatal = fatal;
+		this.window = settings.window;
+		this.#sessions = settings.collectors.map((collector) => createSession(collector, this, this));
+		this.ended = new Promise((resolve) => {
+			this.#end = resolve;
+		});
+	}
+
+	async start(): Promise<void> {
+		// It keeps the process alive as well: nothing of the core does.
+		this.#summaryTimer = setInterval(() => this.#summarize(), SUMMARY_MS);
+		const exporter = await this.#open();
+		this.#native = exporter;
+		this.#delivery = new Delivery(exporter, this.#sessions, {
+			mode: this.#settings.delivery,
+			batchRecords: this.#settings.batchRecords,
+			exported: (amount) => this.#ledger.addExported(amount),
+		});
+		this.#scheduler = new PollScheduler({
+			interval:
+				this.#settings.source === 'events' ? this.#settings.resyncInterval : this.#settings.pollInterval,
+			maxPollShare: this.#settings.maxPollShare,
+			poll: () => {
+				this.#pollStartedAt = performance.now();
+				exporter.poll();
+			},
+			stretched: (duration, interval) =>
+				this.#warn(
+					'POLL_STRETCHED',
+					`a poll took ${Math.round(duration)} ms: polls are now up to ${Math.round(interval)} ms apart, so that they ` +
+						`take at most ${this.#settings.maxPollShare * 100} % of the time`,
+				),
+		});
+		const firstPoll = new Promise<void>((resolve, reject) => {
+			this.#started = { resolve, reject };
+		});
+		this.#delivery.start();
+		for (const session of this.#sessions) session.start();
+		this.#scheduler.start();
+		await firstPoll;
+	}
+
+	async #open(): Promise<NativeExporter> {
+		const backoff = new Backoff({ initial: 500, max: 30_000 });
+		for (;;) {
+			try {
+				return new (native().NativeExporter)(nativeConfig(this.#settings), () => this.#woken());
+			} catch (error) {
+				if (!WAITED_FOR.has(codeOf(error)) || this.#stopped !== undefined) throw error;
+				const delay = backoff.next();
+				this.#warn(codeOf(error) ?? 'WAITING', `waiting: ${messageOf(error)}`);
+				await Promise.race([this.ended, new Promise((resolve) => setTimeout(resolve, delay).unref())]);
+				if (this.#stopped !== undefined) throw new AgentError('ERR_STOPPED', 'stopped before it had started');
+			}
+		}
+	}
+
+	stop(gracefully: boolean): Promise<void> {
+		this.#stopped ??= this.#stop(gracefully).catch((error: unknown) => {
+			this.#warn(codeOf(error) ?? 'ERR_STOP', `while stopping: ${messageOf(error)}`);
+		});
+		return this.#stopped;
+	}
+
+	async #stop(gracefully: boolean): Promise<void> {
+		const exporter = this.#native;
+		this.#started?.reject(new AgentError('ERR_STOPPED', 'stopped before the first complete poll'));
+		this.#scheduler?.stop();
+		if (gracefully && exporter !== undefined) {
+			let timer: NodeJS.Timeout | undefined;
+			const grace = new Promise<void>((resolve) => {
+				timer = setTimeout(resolve, this.#settings.gracePeriod);
+			});
+			await Promise.race([this.#scheduler?.last(), grace]);
+			exporter.beginStop();
+			for (const session of this.#sessions) session.retryNow();
+			await Promise.race([this.#delivery?.flush(), grace]);
+			this.#delivery?.stop();
+			await Promise.race([Promise.all(this.#sessions.map((session) => session.drain())), grace]);
+			clearTimeout(timer);
+		}
+		this.#delivery?.stop();
+		// What they still hold fails here, and is rolled back before the rest is counted.
+		for (const session of this.#sessions) session.close();
+		clearInterval(this.#summaryTimer);
+		if (exporter !== undefined) {
+			const { records, packets, octets } = exporter.leftAtStop();
+			this.#lastTable = exporter.stats();
+			exporter.close();
+			this.#native = undefined;
+			if (records > 0) {
+				this.#warn(
+					'LEFT_AT_STOP',
+					`${records} records (${packets} packets, ${octets} octets) could not be sent before the end`,
+				);
+			}
+		}
+		this.#summarize();
+		this.#end();
+	}
+
+	renewCertificates(): void {
+		for (const session of this.#sessions) {
+			if (session instanceof TlsSession)
+				session.renew().catch((error: unknown) => this.#warn('ERR_TLS', messageOf(error)));
+		}
+	}
+
+	ownsEndpoint(address: string, port: number): boolean {
+		return [...this.#own.values()].some((own) => own.localPort === port && own.localAddress === address);
+	}
+
+	stats(state: ExporterState): ExporterStats {
+		const table = this.#native?.stats() ?? this.#lastTable;
+		const collectors = this.#sessions.map((session) => session.stats());
+		return {
+			state,
+			table,
+			pollIntervalEffective: this.#scheduler?.effectiveInterval ?? this.#settings.pollInterval,
+			lastSuccessfulPoll: this.#lastSuccessfulPoll,
+			lastPollAttempt: this.#lastPollAttempt,
+			exportLag: this.#delivery?.lagMs ?? 0,
+			batchesInFlight: this.#delivery?.batches ?? 0,
+			exported: { ...this.#ledger.exported },
+			losses: lossesOf(table?.losses ?? [], collectors),
+			collectors,
+		};
+	}
+
+	#woken(): void {
+		try {
+			for (const notice of this.#native?.notices() ?? []) this.#noticed(notice);
+			this.#delivery?.wake();
+		} catch (error) {
+			this.#failed(toError(error));
+		}
+	}
+
+	#noticed(notice: NativeNotice): void {
+		const { kind, code, message = '', poll } = notice;
+		if (kind === 'poll' && poll !== undefined) {
+			this.#lastPollAttempt = Date.now();
+			if (poll.complete) {
+				this.#lastSuccessfulPoll = this.#lastPollAttempt;
+				this.#started?.resolve();
+			}
+			this.#scheduler?.finished(true, poll.durationMs);
+			this.#tellRefused();
+			this.#events.emit('poll', poll);
+		} else if (kind === 'pollFailed') {
+			this.#lastPollAttempt = Date.now();
+			const error = new AgentError(code ?? 'ERR_NETLINK', message);
+			if (code === 'ERR_PERMISSION') this.#started?.reject(error);
+			this.#scheduler?.finished(false, performance.now() - this.#pollStartedAt);
+			this.#warn(error.code, `a poll failed: ${message}`);
+		} else if (kind === 'warning') {
+			this.#warn(code ?? 'WARNING', message);
+		} else if (kind === 'fatal') {
+			this.#failed(new AgentError(code ?? 'ERR_INTERNAL', message));
+		}
+	}
+
+	#tellRefused(): void {
+		const { refusedConnections = 0, maxConnections = 0 } = this.#native?.stats() ?? {};
+		if (refusedConnections > 0 && !this.#refusing) {
+			this.#warn(
+				'TABLE_FULL',
+				`${refusedConnections} connections are left out: the table holds at most ${maxConnections}`,
+			);
+		}
+		this.#refusing = refusedConnections > 0;
+	}
+
+	#failed(error: Error): void {
+		if (this.#stopped !== undefined) return;
+		this.#started?.reject(error);
+		this.#fatal(error);
+	}
+
+	#summarize(): void {
+		const exported = this.#ledger.takeExported();
+		if (exported !== null) this.#events.emit('export', exported);
+		const { losses } = this.stats('running');
+		const news = this.#ledger.takeLosses(losses);
+		if (news.length > 0) this.#events.emit('loss', news);
+	}
+
+	#warn(code: string, message: string): void {
+		this.#events.emit('warning', { code, message });
+	}
+
+	// SessionHost
+
+	format(maxMessageSize: number): number {
+		const known = this.#formats.get(maxMessageSize);
+		if (known !== undefined) return known;
+		const { profile, fields, observationDomain } = this.#settings;
+		const format = this.#core.addFormat({
+			profile,
+			...(fields && { fields }),
+			domain: observationDomain,
+			maxMessageSize,
+		});
+		this.#formats.set(maxMessageSize, format);
+		return format;
+	}
+
+	wire(format: number) {
+		return new (native().NativeSession)(this.#core, format);
+	}
+
+	losses() {
+		return this.#native?.stats().losses ?? [];
+	}
+
+	addOwn(own: OwnSession): void {
+		this.#own.set(ownKey(own), own);
+		if (!this.#settings.includeOwn) this.#native?.addOwn(own);
+	}
+
+	removeOwn(own: OwnSession): void {
+		this.#own.delete(ownKey(own));
+		if (!this.#settings.includeOwn) this.#native?.removeOwn(own);
+	}
+
+	get #core(): NativeExporter {
+		if (this.#native === undefined) throw new AgentError('ERR_STOPPED', 'the exporter has stopped');
+		return this.#native;
+	}
+
+	// SessionListener
+
+	opened(session: Session): void {
+		this.#delivery?.wake();
+		this.#events.emit('connect', { collector: session.name });
+	}
+
+	broken(session: Session, reason: string, retryInMs: number | null): void {
+		this.#delivery?.wake();
+		this.#events.emit('disconnect', { collector: session.name, reason, retryInMs });
+	}
+
+	room(): void {
+		this.#delivery?.wake();
+	}
+
+	settled(session: Session, parcel: Parcel): void {
+		this.#delivery?.settled(session, parcel);
+	}
+
+	failed(session: Session, parcel: Parcel): void {
+		this.#delivery?.failed(session, parcel);
+	}
+
+	lost(): void {
+		// Summed up by the session; told with the next summary.
+	}
+
+	warning(_session: Session, code: string, message: string): void {
+		this.#warn(code, message);
+	}
+}
+
+function ownKey({ protocol, localAddress, localPort, remoteAddress, remotePort }: OwnSession): string {
+	return `${protocol} ${localAddress} ${localPort} ${remoteAddress} ${remotePort}`;
+}
+
+function nativeConfig(settings: Settings): NativeConfig {
+	const { protocols, mark, netns, maxConnections, stateFile } = settings;
+	return {
+		families: settings.families,
+		zones: settings.zones,
+		exclude: settings.exclude,
+		source: settings.source,
+		activeTimeout: settings.activeTimeout,
+		idleTimeout: settings.idleTimeout,
+		staleTimeout: settings.staleTimeout,
+		whenFull: settings.whenFull,
+		initialDelta: settings.initialDelta,
+		pollRetryTimeout: settings.pollRetryTimeout,
+		resyncInterval: settings.resyncInterval,
+		eventBufferSize: settings.eventBufferSize,
+		...(protocols !== undefined && { protocols }),
+		...(mark !== undefined && { mark }),
+		...(netns !== undefined && { netns }),
+		...(maxConnections !== undefined && { maxConnections }),
+		...(stateFile !== undefined && { stateFile }),
+	};
+}

@@ -1,0 +1,171 @@
+/**
+ * IPFIX files (RFC 5655): whole messages one after the other, templates first.
+ *
+ * A file under way is named `PATH.part`. When it is complete it gets its name: PATH, or, where files are rotated
+ * or PATH is taken, PATH with the time of its end before the extension. No file is ever written over; a `.part` that
+ * a killed agent left is named the same way before the new one begins.
+ */
+import { type FileHandle, open, rename, stat } from 'node:fs/promises';
+import { extname } from 'node:path';
+import { codeOf, messageOf } from '../errors.ts';
+import type { FileTarget } from '../target.ts';
+import { type Outgoing, Session } from './session.ts';
+
+const WRITE_OCTETS = 1024 * 1024;
+const MESSAGE_OCTETS = 65_535;
+
+export class FileSession extends Session {
+	#file: FileHandle | undefined;
+	#attempt = 0;
+	#writing: Promise<void> | undefined;
+	#size = 0;
+	#openedAt = 0;
+	#dirty = false;
+	#syncTimer: NodeJS.Timeout | undefined;
+
+	protected connect(): void {
+		this.#attempt += 1;
+		const attempt = this.#attempt;
+		this.#open(attempt).catch((error: unknown) => {
+			if (attempt === this.#attempt) this.broke(messageOf(error));
+		});
+	}
+
+	get #path(): string {
+		return (this.settings.target as FileTarget).path;
+	}
+
+	async #open(attempt: number): Promise<void> {
+		const part = `${this.#path}.part`;
+		const left = await modified(part);
+		if (left !== undefined) await rename(part, await freeName(this.#path, left, true));
+		const file = await open(part, 'wx');
+		if (attempt !== this.#attempt) {
+			await file.close();
+			return;
+		}
+		this.#file = file;
+		this.#size = 0;
+		this.#openedAt = performance.now();
+		this.#syncTimer = setInterval(() => this.#sync(file), this.settings.flushInterval).unref();
+		this.opened(this.settings.maxMessageSize ?? MESSAGE_OCTETS);
+	}
+
+	#sync(file: FileHandle): void {
+		if (this.#file !== file) return;
+		if (this.#dirty) {
+			this.#dirty = false;
+			file.datasync().catch((error: unknown) => {
+				if (this.#file === file) this.broke(`fsync: ${messageOf(error)}`);
+			});
+		}
+		this.#rotateIfDue();
+	}
+
+	protected pump(): void {
+		const file = this.#file;
+		if (file === undefined || this.#writing !== undefined) return;
+		const chunks = this.control.splice(0);
+		let octets = chunks.reduce((sum, chunk) => sum + chunk.length, 0);
+		const group: Outgoing[] = [];
+		while (octets < WRITE_OCTETS) {
+			const outgoing = this.queue.shift();
+			if (outgoing === undefined) break;
+			const header = this.stamp(outgoing.message);
+			chunks.push(header, outgoing.message.body);
+			octets += header.length + outgoing.message.body.length;
+			group.push(outgoing);
+			this.unsettled.push(outgoing);
+		}
+		if (octets === 0) return;
+		this.#writing = this.#write(file, Buffer.concat(chunks, octets)).then(
+			() => {
+				this.#writing = undefined;
+				if (this.#file !== file) return;
+				this.#size += octets;
+				this.sentBytes += octets;
+				this.#dirty = true;
+				for (const _ of group) this.settleOldest();
+				this.#rotateIfDue();
+				this.pump();
+			},
+			(error: unknown) => {
+				this.#writing = undefined;
+				if (this.#file === file) this.broke(messageOf(error));
+			},
+		);
+	}
+
+	/** Writes all of it or leaves the file as it was, so that it never ends in half a message. */
+	async #write(file: FileHandle, octets: Buffer): Promise<void> {
+		const start = this.#size;
+		let done = 0;
+		try {
+			while (done < octets.length) {
+				const { bytesWritten } = await file.write(octets, done, octets.length - done, start + done);
+				done += bytesWritten;
+			}
+		} catch (error) {
+			if (done > 0) await file.truncate(start).catch(() => undefined);
+			throw error;
+		}
+	}
+
+	#rotateIfDue(): void {
+		const { rotate } = this.settings;
+		if (rotate === undefined || this.state !== 'open') return;
+		const old = rotate.interval !== undefined && performance.now() - this.#openedAt >= rotate.interval;
+		if (old || (rotate.size !== undefined && this.#size >= rotate.size)) {
+			this.reopen().catch((error: unknown) => this.broke(messageOf(error)));
+		}
+	}
+
+	protected disconnect(): void {
+		this.#attempt += 1;
+		clearInterval(this.#syncTimer);
+		const file = this.#file;
+		if (file === undefined) return;
+		this.#file = undefined;
+		const settled = this.#writing ?? Promise.resolve();
+		settled.catch(() => undefined).finally(() => file.close().catch(() => undefined));
+	}
+
+	protected async finish(): Promise<void> {
+		const file = this.#file;
+		if (file === undefined) return;
+		await this.#writing;
+		if (this.#file !== file) return;
+		this.#file = undefined;
+		clearInterval(this.#syncTimer);
+		try {
+			await file.sync();
+		} finally {
+			await file.close();
+		}
+		await rename(
+			`${this.#path}.part`,
+			await freeName(this.#path, new Date(), this.settings.rotate !== undefined),
+		);
+	}
+}
+
+/** PATH itself when it is free and `dated` is false, else PATH with a time, and a number if that is taken too. */
+async function freeName(path: string, time: Date, dated: boolean): Promise<string> {
+	if (!dated && (await modified(path)) === undefined) return path;
+	const extension = extname(path);
+	const stem = path.slice(0, path.length - extension.length);
+	const stamp = time.toISOString().replaceAll(/[-:]/g, '').replace('.', '');
+	for (let number = 0; ; number += 1) {
+		const name = `${stem}-${stamp}${number === 0 ? '' : `-${number}`}${extension}`;
+		if ((await modified(name)) === undefined) return name;
+	}
+}
+
+async function modified(path: string): Promise<Date | undefined> {
+	try {
+		return (await stat(path)).mtime;
+	} catch (error) {
+		if (codeOf(error) === 'ENOENT') return undefined;
+		throw error;
+	}
+}

@@ -1,0 +1,209 @@
+/**
+ * IPFIX over UDP (RFC 7011 section 10.3): one connected socket, datagrams no larger than the path takes.
+ *
+ * A message is settled when the kernel took it; nobody acknowledges a datagram. ECONNREFUSED is the one thing heard
+ * of a collector: reported at a send, that datagram did not leave and an earlier one was refused. The earlier one's
+ * records are lost and counted; the session ends, and its next socket is a new session with templates first, which
+ * takes records only after a quiet time without refusals.
+ */
+import { createSocket, type Socket } from 'node:dgram';
+import { codeOf, messageOf } from '../errors.ts';
+import { native, type OwnSession } from '../native.ts';
+import type { NetworkTarget } from '../target.ts';
+import { datagramDescriptorOf } from './descriptor.ts';
+import { resolve } from './resolve.ts';
+import { type Outgoing, Session } from './session.ts';
+
+const UDP = 17;
+/** IP and UDP headers. */
+const HEADERS = { 4: 28, 6: 48 } as const;
+/** No packet larger than this by default, whatever the path's first hop takes. */
+const ETHERNET_MTU = 1_500;
+/** RFC 7011 section 10.3.3: at most this when the path MTU is unknown. */
+const UNKNOWN_PATH_OCTETS = 512;
+/** Time for a refusal of the first templates to come back; longer after one came. */
+const QUIET_MS = 100;
+const QUIET_AFTER_REFUSAL_MS = 1_000;
+const NO_BUFFER_DELAY_MS = 10;
+const LENGTH_OFFSET = 2;
+
+export class UdpSession extends Session {
+	#socket: Socket | undefined;
+	#own: OwnSession | undefined;
+	#sending = false;
+	#timer: NodeJS.Timeout | undefined;
+	#packetsSinceTemplates = 0;
+	#templatesAt = 0;
+	/** The last data datagram that the kernel took: the one a refusal is about. */
+	#last: Outgoing | undefined;
+	#refused = false;
+	#attempt = 0;
+
+	protected connect(): void {
+		this.#attempt += 1;
+		const attempt = this.#attempt;
+		this.#open(attempt).catch((error: unknown) => {
+			if (attempt === this.#attempt) this.broke(messageOf(error));
+		});
+	}
+
+	async #open(attempt: number): Promise<void> {
+		const { host, port } = this.settings.target as NetworkTarget;
+		const [target] = await resolve(host, this.settings.connectTimeout);
+		if (attempt !== this.#attempt) return;
+		if (target === undefined) throw new Error(`no address for the name ${host}`);
+		const { address, family } = target;
+		// Connecting to a literal address: the name was resolved above.
+		const socket = createSocket({
+			type: family === 4 ? 'udp4' : 'udp6',
+			lookup: (_host, _options, found) => found(null, address, family),
+		});
+		this.#socket = socket;
+		socket.on('error', (error) => this.#failed(socket, error, undefined));
+		socket.connect(port, address, () => {
+			if (this.#socket !== socket) return;
+			const local = socket.address();
+			this.#own = {
+				protocol: UDP,
+				localAddress: local.address,
+				localPort: local.port,
+				remoteAddress: address,
+				remotePort: port,
+			};
+			this.host.addOwn(this.#own);
+			this.prepare(this.#datagramSize(socket, family));
+			this.#sending = false;
+			this.#last = undefined;
+			this.#sendControl(socket, () => {
+				this.#timer = setTimeout(
+					() => {
+						if (this.#socket !== socket) return;
+						this.#refused = false;
+						// Sends the templates again: a refusal still under way shows at this send.
+						this.opened(this.#datagramSize(socket, family));
+					},
+					this.#refused ? QUIET_AFTER_REFUSAL_MS : QUIET_MS,
+				);
+			});
+		});
+	}
+
+	/** Octets of a message on this path, header included. */
+	#datagramSize(socket: Socket, family: 4 | 6): number {
+		const most = this.settings.maxMessageSize ?? ETHERNET_MTU - HEADERS[family];
+		let pathMtu: number | null = null;
+		const probe = new (native().NativeSocket)(datagramDescriptorOf(socket));
+		try {
+			pathMtu = probe.pathMtu();
+		} catch {
+			// Unknown.
+		} finally {
+			probe.close();
+		}
+		return Math.min(most, pathMtu === null ? UNKNOWN_PATH_OCTETS : pathMtu - HEADERS[family]);
+	}
+
+	/** Sends each message of the control buffers as a datagram of its own, then calls `done`. */
+	#sendControl(socket: Socket, done: () => void): void {
+		const [datagram] = this.control;
+		if (datagram === undefined) {
+			done();
+			return;
+		}
+		const length =
+			datagram.length > LENGTH_OFFSET + 2 ? datagram.readUInt16BE(LENGTH_OFFSET) : datagram.length;
+		const message = datagram.subarray(0, length);
+		const rest = datagram.subarray(length);
+		this.#send(socket, [message], undefined, () => {
+			if (rest.length > 0 && length > 0) this.control[0] = rest;
+			else this.control.shift();
+			this.#packetsSinceTemplates = 0;
+			this.#templatesAt = performance.now();
+			this.#sendControl(socket, done);
+		});
+	}
+
+	protected pump(): void {
+		const socket = this.#socket;
+		if (socket === undefined || this.#sending || !(this.isOpen || this.state === 'draining')) return;
+		this.#sending = true;
+		if (this.control.length === 0 && this.#templatesAreOld()) this.queueTemplates();
+		this.#sendControl(socket, () => this.#sendNext(socket));
+	}
+
+	#templatesAreOld(): boolean {
+		const { templateRefresh, templateRefreshPackets } = this.settings;
+		return (
+			this.#packetsSinceTemplates >= templateRefreshPackets ||
+			performance.now() - this.#templatesAt >= templateRefresh
+		);
+	}
+
+	#sendNext(socket: Socket): void {
+		const outgoing = this.queue.shift();
+		if (outgoing === undefined) {
+			this.#sending = false;
+			return;
+		}
+		this.unsettled.push(outgoing);
+		this.#send(socket, [this.stamp(outgoing.message), outgoing.message.body], outgoing, () => {
+			this.#last = outgoing;
+			this.#packetsSinceTemplates += 1;
+			this.settleOldest();
+			this.#sending = false;
+			this.pump();
+		});
+	}
+
+	#send(socket: Socket, parts: Buffer[], outgoing: Outgoing | undefined, sent: () => void): void {
+		socket.send(parts, (error, octets) => {
+			if (this.#socket !== socket) return;
+			if (error === null) {
+				this.sentBytes += octets;
+				sent();
+				return;
+			}
+			const code = codeOf(error);
+			if (code === 'ENOBUFS' || code === 'EAGAIN') {
+				this.#timer = setTimeout(() => {
+					if (this.#socket === socket) this.#send(socket, parts, outgoing, sent);
+				}, NO_BUFFER_DELAY_MS);
+				return;
+			}
+			this.#failed(socket, error, outgoing);
+		});
+	}
+
+	#failed(socket: Socket, error: Error, unsent: Outgoing | undefined): void {
+		if (this.#socket !== socket) return;
+		if (codeOf(error) === 'ECONNREFUSED') {
+			this.#refused = true;
+			if (this.#last !== undefined && this.#last !== unsent) this.lose('refused', [this.#last]);
+			this.#last = undefined;
+			this.broke('datagram refused: nothing listens on the port');
+			return;
+		}
+		this.broke(codeOf(error) === 'EMSGSIZE' ? 'a datagram was larger than the path takes' : error.message);
+	}
+
+	protected disconnect(): void {
+		this.#attempt += 1;
+		clearTimeout(this.#timer);
+		const socket = this.#socket;
+		if (socket === undefined) return;
+		this.#socket = undefined;
+		this.#sending = false;
+		const own = this.#own;
+		this.#own = undefined;
+		// An unsettled datagram did not leave: it was not written as far as duplicates go.
+		for (const outgoing of this.unsettled) outgoing.written = false;
+		socket.removeAllListeners('error').on('error', () => undefined);
+		socket.close(() => {
+			if (own !== undefined) this.host.removeOwn(own);
+		});
+	}
+
+	protected async finish(): Promise<void> {
+		// A datagram that the kernel took needs nothing more.
+	}
+}
