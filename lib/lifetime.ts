@@ -12,6 +12,7 @@ import { type ExporterEvents, type ExporterState, type ExporterStats, Ledger, lo
 import {
 	type NativeConfig,
 	type NativeExporter,
+	type NativeLoss,
 	type NativeNotice,
 	type NativeStats,
 	native,
@@ -19,14 +20,18 @@ import {
 } from './native.ts';
 import type { Settings } from './options.ts';
 import { PollScheduler } from './scheduler.ts';
+import { selectionOf } from './selection.ts';
 import { Backoff } from './transport/backoff.ts';
 import { createSession } from './transport/create.ts';
-import type { Parcel, Session, SessionHost, SessionListener } from './transport/session.ts';
+import type { Amount, Parcel, Session, SessionHost, SessionListener } from './transport/session.ts';
 import { TlsSession } from './transport/tls.ts';
 
 /** What is not there yet is waited for. */
 const WAITED_FOR: ReadonlySet<string | undefined> = new Set(['ERR_NO_CONNTRACK', 'ERR_NETNS']);
 const SUMMARY_MS = 1_000;
+const SAVE_INTERVAL_MS = 60_000;
+const LONGEST_SAVE_MS = 5_000;
+const LARGEST_MESSAGE = 65_535;
 
 /** One life of an exporter, from a start to its stop. */
 export class Lifetime implements SessionHost, SessionListener {
@@ -46,8 +51,11 @@ export class Lifetime implements SessionHost, SessionListener {
 	#lastTable: NativeStats | null = null;
 	#lastSuccessfulPoll: number | null = null;
 	#lastPollAttempt: number | null = null;
+	readonly #startedAt = Date.now();
 	#pollStartedAt = 0;
 	#refusing = false;
+	#saveTimer: NodeJS.Timeout | undefined;
+	#saved: () => void = () => undefined;
 	#stopped: Promise<void> | undefined;
 	#started: { resolve(): void; reject(error: Error): void } | undefined;
 	#end: () => void = () => undefined;
@@ -74,8 +82,7 @@ export class Lifetime implements SessionHost, SessionListener {
 			exported: (amount) => this.#ledger.addExported(amount),
 		});
 		this.#scheduler = new PollScheduler({
-			interval:
-				this.#settings.source === 'events' ? this.#settings.resyncInterval : this.#settings.pollInterval,
+			interval: this.#settings.pollInterval,
 			maxPollShare: this.#settings.maxPollShare,
 			poll: () => {
 				this.#pollStartedAt = performance.now();
@@ -91,6 +98,10 @@ export class Lifetime implements SessionHost, SessionListener {
 		const firstPoll = new Promise<void>((resolve, reject) => {
 			this.#started = { resolve, reject };
 		});
+		// A format that cannot be is an error of the options, not of a session.
+		this.format(LARGEST_MESSAGE);
+		if (this.#settings.stateFile !== undefined)
+			this.#saveTimer = setInterval(() => exporter.save(), SAVE_INTERVAL_MS);
 		this.#delivery.start();
 		for (const session of this.#sessions) session.start();
 		this.#scheduler.start();
@@ -140,20 +151,39 @@ export class Lifetime implements SessionHost, SessionListener {
 		// What they still hold fails here, and is rolled back before the rest is counted.
 		for (const session of this.#sessions) session.close();
 		clearInterval(this.#summaryTimer);
+		clearInterval(this.#saveTimer);
 		if (exporter !== undefined) {
-			const { records, packets, octets } = exporter.leftAtStop();
+			const before = total(exporter.stats().losses);
+			const after = total(exporter.leftAtStop());
+			await this.#save(exporter);
 			this.#lastTable = exporter.stats();
 			exporter.close();
 			this.#native = undefined;
-			if (records > 0) {
+			if (after.records > before.records) {
+				const lost = `${after.records - before.records} records (${after.packets - before.packets} packets`;
 				this.#warn(
 					'LEFT_AT_STOP',
-					`${records} records (${packets} packets, ${octets} octets) could not be sent before the end`,
+					`${lost}, ${after.octets - before.octets} octets) could not be sent before the end`,
 				);
 			}
 		}
 		this.#summarize();
 		this.#end();
+	}
+
+	/** Writes the state file, if there is one, and waits for it, but not for a broken disk. */
+	async #save(exporter: NativeExporter): Promise<void> {
+		if (this.#settings.stateFile === undefined) return;
+		const saved = new Promise<void>((resolve) => {
+			this.#saved = resolve;
+		});
+		exporter.save();
+		let timer: NodeJS.Timeout | undefined;
+		const limit = new Promise<void>((resolve) => {
+			timer = setTimeout(resolve, LONGEST_SAVE_MS);
+		});
+		await Promise.race([saved, limit]);
+		clearTimeout(timer);
 	}
 
 	renewCertificates(): void {
@@ -210,6 +240,8 @@ export class Lifetime implements SessionHost, SessionListener {
 			if (code === 'ERR_PERMISSION') this.#started?.reject(error);
 			this.#scheduler?.finished(false, performance.now() - this.#pollStartedAt);
 			this.#warn(error.code, `a poll failed: ${message}`);
+		} else if (kind === 'saved') {
+			this.#saved();
 		} else if (kind === 'warning') {
 			this.#warn(code ?? 'WARNING', message);
 		} else if (kind === 'fatal') {
@@ -267,7 +299,7 @@ export class Lifetime implements SessionHost, SessionListener {
 	}
 
 	losses() {
-		return this.#native?.stats().losses ?? [];
+		return { ...total(this.#native?.stats().losses ?? []), from: this.#startedAt, to: Date.now() };
 	}
 
 	addOwn(own: OwnSession): void {
@@ -323,24 +355,29 @@ function ownKey({ protocol, localAddress, localPort, remoteAddress, remotePort }
 }
 
 function nativeConfig(settings: Settings): NativeConfig {
-	const { protocols, mark, netns, maxConnections, stateFile } = settings;
+	const { maxConnections, stateFile } = settings;
 	return {
-		families: settings.families,
-		zones: settings.zones,
-		exclude: settings.exclude,
-		source: settings.source,
+		selection: selectionOf(settings),
+		source: 'poll',
 		activeTimeout: settings.activeTimeout,
 		idleTimeout: settings.idleTimeout,
 		staleTimeout: settings.staleTimeout,
 		whenFull: settings.whenFull,
 		initialDelta: settings.initialDelta,
 		pollRetryTimeout: settings.pollRetryTimeout,
-		resyncInterval: settings.resyncInterval,
-		eventBufferSize: settings.eventBufferSize,
-		...(protocols !== undefined && { protocols }),
-		...(mark !== undefined && { mark }),
-		...(netns !== undefined && { netns }),
+		resyncInterval: 0,
+		eventBufferSize: 0,
 		...(maxConnections !== undefined && { maxConnections }),
 		...(stateFile !== undefined && { stateFile }),
 	};
+}
+
+function total(losses: readonly NativeLoss[]): Amount {
+	const sum = { records: 0, packets: 0, octets: 0 };
+	for (const { records, packets, octets } of losses) {
+		sum.records += records;
+		sum.packets += packets;
+		sum.octets += octets;
+	}
+	return sum;
 }

@@ -13,8 +13,9 @@ export type {
 	NativeLoss,
 	NativeMessage,
 	NativeNotice,
+	NativeOwnSession as OwnSession,
+	NativeSelection,
 	NativeStats,
-	OwnSession,
 } from '../binding/native.cjs';
 
 export type NativeModule = typeof Native;

@@ -155,10 +155,8 @@ function schema(numbers: boolean) {
 			profile: choice('standard', 'antrea').optional(),
 			/** Elements by name, in order, instead of the standard profile's. */
 			fields: list(text('an element name'), 'a list of element names').optional(),
-			/** `poll`: dump the table each interval; `events`: listen, and look up before a deadline. Default: poll. */
-			source: choice('poll', 'events').optional(),
-			/** With events: how often the whole table is read all the same. Default: 5 min. */
-			resyncInterval: duration.optional(),
+			/** `poll`: read the whole table each interval. Default: poll. */
+			source: choice('poll').optional(),
 			/** Only these conntrack zones (0 is zone 0 only). Default: all. */
 			zones: list(u16, 'a list of zones').optional(),
 			/** Default: both. */
@@ -197,8 +195,6 @@ function schema(numbers: boolean) {
 			stateFile: text('a path').optional(),
 			/** Observation domain of flow records. Default: 1 (antrea: from the node's name). */
 			observationDomain: u32.optional(),
-			/** NFLOG group whose packets become records of denied flows. */
-			deniedNflogGroup: u16.optional(),
 			/** Address of the metrics server. Port 0 takes a free one. */
 			metrics: endpoint.optional(),
 			logLevel: choice('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent').optional(),
@@ -212,8 +208,6 @@ function schema(numbers: boolean) {
 			window: integer(65_536, 1_073_741_824).optional(),
 			/** Records of one batch, at most. Default: 1,024. */
 			batchRecords: integer(1, 65_535).optional(),
-			/** Octets of the event socket's receive buffer. Default: 8 MiB. */
-			eventBufferSize: integer(4096, 1_073_741_824).optional(),
 			/** A dump without any progress for this long is incomplete. Default: 5 s. */
 			pollRetryTimeout: duration.optional(),
 			/** How long `stop()` waits for what is unsettled. Default: 5 s. */
@@ -263,8 +257,6 @@ export type Settings = Omit<
 const DEFAULTS = {
 	delivery: 'failover',
 	profile: 'standard',
-	source: 'poll',
-	resyncInterval: 300_000,
 	zones: [] as number[],
 	families: ['ipv4', 'ipv6'] as Array<'ipv4' | 'ipv6'>,
 	exclude: [] as string[],
@@ -279,7 +271,6 @@ const DEFAULTS = {
 	maxPollShare: 0.2,
 	window: 4 * 1024 * 1024,
 	batchRecords: 1024,
-	eventBufferSize: 8 * 1024 * 1024,
 	pollRetryTimeout: 5_000,
 	gracePeriod: 5_000,
 	connectUplinkToBridge: false,

@@ -8,7 +8,7 @@
  * first thing after reconnecting). Read `SessionState` and `Parcel` first.
  */
 
-import type { NativeLoss, NativeMessage, NativeSession, OwnSession } from '../native.ts';
+import type { NativeMessage, NativeSession, OwnSession } from '../native.ts';
 import type { CollectorSettings } from '../options.ts';
 import { Backoff } from './backoff.ts';
 
@@ -38,8 +38,8 @@ export interface SessionHost {
 	wire(format: number): NativeSession;
 	addOwn(own: OwnSession): void;
 	removeOwn(own: OwnSession): void;
-	/** For options records. */
-	losses(): NativeLoss[];
+	/** What options records say of the whole exporter. */
+	losses(): Amount & { from: number; to: number };
 	readonly window: number;
 }
 
@@ -289,12 +289,21 @@ export abstract class Session {
 
 	protected queueOptions(): void {
 		if (this.wire === undefined || !this.settings.options) return;
-		const exported = {
-			messages: this.sentMessages,
-			records: this.#exportedRecords,
-			octets: this.#exportedOctets,
-		};
-		const octets = this.wire.options(exportTime(), this.host.losses(), exported);
+		const lost = this.host.losses();
+		const octets = this.wire.options(
+			{
+				processId: process.pid,
+				lostRecords: lost.records,
+				lostPackets: lost.packets,
+				lostOctets: lost.octets,
+				lossesFrom: lost.from,
+				lossesTo: lost.to,
+				exportedMessages: this.sentMessages,
+				exportedRecords: this.#exportedRecords,
+				exportedOctets: this.#exportedOctets,
+			},
+			exportTime(),
+		);
 		if (octets.length > 0) this.control.push(octets);
 	}
 

@@ -49,12 +49,11 @@ export abstract class StreamSession extends Session {
 	protected connect(): void {
 		const abort = new AbortController();
 		this.#abort = abort;
-		this.#dialAll(abort.signal).then(
-			(link) => (abort.signal.aborted ? link.stream.destroy() : this.#established(link)),
-			(error: unknown) => {
+		this.#dialAll(abort.signal)
+			.then((link) => (abort.signal.aborted ? link.stream.destroy() : this.#established(link)))
+			.catch((error: unknown) => {
 				if (!abort.signal.aborted) this.broke(messageOf(error));
-			},
-		);
+			});
 	}
 
 	async #dialAll(signal: AbortSignal): Promise<Link> {

@@ -1,0 +1,94 @@
+#!/usr/bin/env node
+import { readFileSync, writeSync } from 'node:fs';
+/** The command line. Exit codes: 0 done, 1 failed, 2 wrong usage or configuration. Commands are loaded when called. */
+import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { type AgentError, messageOf, OptionError } from '../errors.ts';
+import { addFlags } from './settings.ts';
+
+const STDERR = 2;
+const USAGE_CODES: ReadonlySet<string> = new Set(['ERR_OPTION', 'ERR_CONFIG', 'ERR_INVALID_OPTION']);
+
+/** The version from package.json, which is one level above both lib/ and dist/. */
+function version(): string {
+	const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
+	return (JSON.parse(text) as { version: string }).version;
+}
+
+function positiveNumber(text: string): number {
+	const number = Number(text);
+	if (!/^\d+$/.test(text) || number < 1 || !Number.isSafeInteger(number))
+		throw new InvalidArgumentError('expected a whole number above zero');
+	return number;
+}
+
+function repeat(text: string, previous: string[] | undefined): string[] {
+	return [...(previous ?? []), text];
+}
+
+function program(done: (code: number) => void): Command {
+	const format = () =>
+		new Option('--format <FORMAT>', 'json or table').choices(['json', 'table']).default('json');
+	const command = new Command('conntrack-ipfix')
+		.description('Exports Linux conntrack flows as IPFIX')
+		.version(version())
+		.exitOverride()
+		.configureOutput({ outputError: (text, write) => write(text) });
+
+	const run = command
+		.command('run')
+		.description('export flows; without a collector, print them as JSON lines');
+	addFlags(run, 'all');
+	run.option('--print-config', 'print the options as they would be used, and end');
+	run.action(async (flags) => done(await (await import('./run.ts')).run(flags)));
+
+	command
+		.command('collect')
+		.description('receive IPFIX and print it')
+		.option(
+			'--listen <URL>',
+			'tcp://, tls:// or udp:// HOST:PORT; port 0 takes a free one; repeatable',
+			repeat,
+		)
+		.option('--read <FILE>', 'read an IPFIX file; repeatable', repeat)
+		.option('--count <N>', 'end after N records', positiveNumber)
+		.addOption(format())
+		.option('--options', 'print options records too')
+		.option('--tls-ca <FILE>', 'authorities that exporters must come from (PEM)')
+		.option('--tls-cert <FILE>', "the collector's certificate chain (PEM)")
+		.option('--tls-key <FILE>', 'its private key (PEM)')
+		.action(async (flags) => done(await (await import('./collect.ts')).collect(flags)));
+
+	const dump = command.command('dump').description("print the kernel's table once");
+	addFlags(dump, 'selection');
+	dump.addOption(format()).action(async (flags) => done(await (await import('./dump.ts')).dump(flags)));
+
+	command
+		.command('demo')
+		.description('a private network namespace with real traffic, exported and collected there')
+		.option('--count <N>', 'end after N records', positiveNumber)
+		.addOption(new Option('--inside').hideHelp())
+		.action(async (flags) => done(await (await import('./demo.ts')).demo(flags)));
+	return command;
+}
+
+async function main(): Promise<number> {
+	let code = 0;
+	try {
+		await program((result) => {
+			code = result;
+		}).parseAsync();
+		return code;
+	} catch (error) {
+		if (error instanceof CommanderError) {
+			// Commander has printed what there is to say.
+			return error.exitCode === 0 ? 0 : 2;
+		}
+		writeSync(STDERR, `conntrack-ipfix: ${messageOf(error)}\n`);
+		const wrongUsage =
+			error instanceof OptionError || (error instanceof Error && USAGE_CODES.has((error as AgentError).code));
+		return wrongUsage ? 2 : 1;
+	}
+}
+
+const code = await main();
+process.stdout.write('', () => process.exit(code));

@@ -1,0 +1,50 @@
+/** `--print-config`: the options as they will be used, as a configuration file that says the same. */
+import { formatDuration } from '../duration.ts';
+import type { CollectorSettings, Settings } from '../options.ts';
+import { formatEndpoint, formatTarget } from '../target.ts';
+
+const DURATIONS: ReadonlySet<string> = new Set([
+	'pollInterval',
+	'activeTimeout',
+	'idleTimeout',
+	'staleTimeout',
+	'pollRetryTimeout',
+	'gracePeriod',
+	'connectTimeout',
+	'stallTimeout',
+	'templateRefresh',
+	'flushInterval',
+	'initial',
+	'max',
+	'interval',
+]);
+
+export async function configText(settings: Settings): Promise<string> {
+	const { stringify } = await import('yaml');
+	const { collectors, metrics, mark, ...rest } = settings;
+	return stringify({
+		collectors: collectors.map(plainCollector),
+		...durations(rest),
+		...(mark && { mark: `0x${mark.value.toString(16)}/0x${mark.mask.toString(16)}` }),
+		...(metrics && { metrics: formatEndpoint(metrics.host, metrics.port) }),
+	});
+}
+
+function plainCollector({ target, reconnect, rotate, key, ...rest }: CollectorSettings) {
+	return {
+		url: formatTarget(target),
+		...durations(rest),
+		// A key given as text is nobody's to read.
+		...(key !== undefined && { key: key.includes('-----BEGIN') ? '(given as text)' : key }),
+		reconnect: durations(reconnect),
+		...(rotate && { rotate: durations(rotate) }),
+	};
+}
+
+function durations(values: object): Record<string, unknown> {
+	return Object.fromEntries(
+		Object.entries(values)
+			.filter(([, value]) => value !== undefined)
+			.map(([name, value]) => [name, DURATIONS.has(name) ? formatDuration(value as number) : value]),
+	);
+}

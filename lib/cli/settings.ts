@@ -1,0 +1,302 @@
+/**
+ * Options of a command from their three places. Precedence: flag, then environment, then file, option by option.
+ * Texts become numbers, lists and truth values here; whether they are right is the schema's to say.
+ */
+import { readFile } from 'node:fs/promises';
+import { type Command, Option } from 'commander';
+import { AgentError, messageOf } from '../errors.ts';
+import { type Layer, type OptionsInput, resolveOptions, type Settings } from '../options.ts';
+
+const ENVIRONMENT = 'CONNTRACK_IPFIX_';
+
+type Kind = 'text' | 'number' | 'switch' | 'texts' | 'numbers';
+
+interface Flag {
+	option: keyof OptionsInput;
+	/** Without the two dashes. */
+	name: string;
+	kind: Kind;
+	argument?: string;
+	help: string;
+	/** Part of what `dump` takes too. */
+	selection?: true;
+}
+
+const FLAGS: readonly Flag[] = [
+	{
+		option: 'collectors',
+		name: 'collector',
+		kind: 'texts',
+		argument: 'URL',
+		help: 'tcp://HOST[:4739], udp://HOST[:4739], tls://HOST[:4740] or file:PATH; repeatable',
+	},
+	{
+		option: 'tlsCa',
+		name: 'tls-ca',
+		kind: 'text',
+		argument: 'FILE',
+		help: "authorities that collectors' certificates come from (PEM)",
+	},
+	{
+		option: 'tlsCert',
+		name: 'tls-cert',
+		kind: 'text',
+		argument: 'FILE',
+		help: "the agent's certificate chain (PEM)",
+	},
+	{ option: 'tlsKey', name: 'tls-key', kind: 'text', argument: 'FILE', help: 'its private key (PEM)' },
+	{
+		option: 'tlsServerName',
+		name: 'tls-server-name',
+		kind: 'text',
+		argument: 'NAME',
+		help: "name in the collector's certificate (default: the URL's host)",
+	},
+	{
+		option: 'delivery',
+		name: 'delivery',
+		kind: 'text',
+		argument: 'MODE',
+		help: 'failover or all (default: failover)',
+	},
+	{
+		option: 'profile',
+		name: 'profile',
+		kind: 'text',
+		argument: 'NAME',
+		help: 'standard or antrea (default: standard)',
+	},
+	{
+		option: 'fields',
+		name: 'fields',
+		kind: 'texts',
+		argument: 'NAMES',
+		help: 'elements of a record, in order, with commas between',
+	},
+	{ option: 'source', name: 'source', kind: 'text', argument: 'NAME', help: 'poll (default)' },
+	{
+		option: 'zones',
+		name: 'zone',
+		kind: 'numbers',
+		argument: 'N',
+		help: 'only this conntrack zone; repeatable; 0 is zone 0 only',
+		selection: true,
+	},
+	{
+		option: 'families',
+		name: 'family',
+		kind: 'texts',
+		argument: 'NAME',
+		help: 'only ipv4 or only ipv6',
+		selection: true,
+	},
+	{
+		option: 'protocols',
+		name: 'protocol',
+		kind: 'texts',
+		argument: 'NAME',
+		help: 'only this protocol; repeatable',
+		selection: true,
+	},
+	{
+		option: 'mark',
+		name: 'mark',
+		kind: 'text',
+		argument: 'VALUE/MASK',
+		help: 'only connections with (mark & MASK) == VALUE',
+		selection: true,
+	},
+	{
+		option: 'exclude',
+		name: 'exclude',
+		kind: 'texts',
+		argument: 'CIDR',
+		help: 'leave out connections with either end inside; repeatable',
+		selection: true,
+	},
+	{
+		option: 'netns',
+		name: 'netns',
+		kind: 'text',
+		argument: 'PATH|NAME|PID',
+		help: 'network namespace to read',
+		selection: true,
+	},
+	{ option: 'includeOwn', name: 'include-own', kind: 'switch', help: "export the agent's own sessions too" },
+	{
+		option: 'pollInterval',
+		name: 'poll-interval',
+		kind: 'text',
+		argument: 'TIME',
+		help: 'how often the table is read (default: 5s)',
+	},
+	{
+		option: 'activeTimeout',
+		name: 'active-timeout',
+		kind: 'text',
+		argument: 'TIME',
+		help: 'how often a long-lived connection is reported (default: 60s; antrea: 5s)',
+	},
+	{
+		option: 'idleTimeout',
+		name: 'idle-timeout',
+		kind: 'text',
+		argument: 'TIME',
+		help: 'a connection that rests this long is reported (default: 15s)',
+	},
+	{
+		option: 'staleTimeout',
+		name: 'stale-timeout',
+		kind: 'text',
+		argument: 'TIME',
+		help: 'an ended connection is given up after this time (default: 5m)',
+	},
+	{
+		option: 'maxConnections',
+		name: 'max-connections',
+		kind: 'number',
+		argument: 'N',
+		help: "size of the table (default: twice the kernel's maximum, 65536 to 1000000)",
+	},
+	{
+		option: 'whenFull',
+		name: 'when-full',
+		kind: 'text',
+		argument: 'POLICY',
+		help: 'reject-new or evict-idle (default: reject-new)',
+	},
+	{
+		option: 'initialDelta',
+		name: 'initial-delta',
+		kind: 'text',
+		argument: 'DELTA',
+		help: 'zero or total, for connections older than the agent (default: zero)',
+	},
+	{
+		option: 'stateFile',
+		name: 'state-file',
+		kind: 'text',
+		argument: 'FILE',
+		help: 'where exported counters outlive the agent',
+	},
+	{
+		option: 'observationDomain',
+		name: 'observation-domain',
+		kind: 'number',
+		argument: 'N',
+		help: 'observation domain of flow records (default: 1)',
+	},
+	{
+		option: 'metrics',
+		name: 'metrics',
+		kind: 'text',
+		argument: 'HOST:PORT',
+		help: 'serve /metrics, /healthz, /readyz and /status',
+	},
+	{
+		option: 'logLevel',
+		name: 'log-level',
+		kind: 'text',
+		argument: 'LEVEL',
+		help: 'trace, debug, info, warn, error, fatal or silent (default: info)',
+	},
+	{
+		option: 'logFormat',
+		name: 'log-format',
+		kind: 'text',
+		argument: 'FORMAT',
+		help: 'json or pretty (default: pretty on a terminal)',
+	},
+];
+
+/** Adds the flags of the exporter, or of the selection only. */
+export function addFlags(command: Command, which: 'all' | 'selection'): void {
+	if (which === 'all') command.option('-c, --config <FILE>', 'YAML file with options in camelCase');
+	for (const { name, kind, argument, help, selection } of FLAGS) {
+		if (which === 'selection' && selection === undefined) continue;
+		const option = new Option(kind === 'switch' ? `--${name}` : `--${name} <${argument}>`, help);
+		if (kind === 'texts' || kind === 'numbers') {
+			option.argParser((value: string, previous: string[] | undefined) => [
+				...(previous ?? []),
+				...splitList(value),
+			]);
+		}
+		command.addOption(option);
+	}
+}
+
+/** Reads all places. Throws `OptionError`, or an error with code ERR_CONFIG when the file cannot be read. */
+export async function loadSettings(
+	flags: Readonly<Record<string, unknown>>,
+	environment: NodeJS.ProcessEnv,
+	more: Layer[] = [],
+): Promise<Settings> {
+	const file = flags['config'] ?? environment[`${ENVIRONMENT}CONFIG`];
+	const layers: Layer[] = [];
+	if (typeof file === 'string') layers.push(await fileLayer(file));
+	layers.push(environmentLayer(environment), flagLayer(flags), ...more);
+	return resolveOptions(layers, 'text');
+}
+
+export async function fileLayer(path: string): Promise<Layer> {
+	const { parse } = await import('yaml');
+	let values: unknown;
+	try {
+		values = parse(await readFile(path, 'utf8')) ?? {};
+	} catch (cause) {
+		throw new AgentError('ERR_CONFIG', `configuration file ${path}: ${messageOf(cause)}`, { cause });
+	}
+	if (typeof values !== 'object' || values === null || Array.isArray(values)) {
+		throw new AgentError(
+			'ERR_CONFIG',
+			`configuration file ${path}: expected options, as "name: value" lines`,
+		);
+	}
+	return { values: values as Record<string, unknown>, nameOf: (option) => `${path}: ${option}` };
+}
+
+/** Variables that name no option are left alone: Kubernetes makes some of the same prefix. */
+export function environmentLayer(environment: NodeJS.ProcessEnv): Layer {
+	const variableOf = (name: string) => ENVIRONMENT + name.toUpperCase().replaceAll('-', '_');
+	const values: Record<string, unknown> = {};
+	for (const { option, name, kind } of FLAGS) {
+		const text = environment[variableOf(name)];
+		if (text !== undefined && text !== '')
+			values[option] = convert(kind, kind === 'texts' || kind === 'numbers' ? splitList(text) : text);
+	}
+	return { values, nameOf: (option) => variableOf(nameOf(option)) };
+}
+
+export function flagLayer(flags: Readonly<Record<string, unknown>>): Layer {
+	const values: Record<string, unknown> = {};
+	for (const { option, name, kind } of FLAGS) {
+		const value = flags[name.replaceAll(/-(\w)/g, (_, letter: string) => letter.toUpperCase())];
+		if (value !== undefined) values[option] = convert(kind, value);
+	}
+	return { values, nameOf: (option) => `--${nameOf(option)}` };
+}
+
+function nameOf(option: string): string {
+	return FLAGS.find((flag) => flag.option === option)?.name ?? option;
+}
+
+function splitList(text: string): string[] {
+	return text
+		.split(',')
+		.map((part) => part.trim())
+		.filter((part) => part !== '');
+}
+
+/** What cannot be converted stays as it was written, for the schema's complaint to quote. */
+function convert(kind: Kind, value: unknown): unknown {
+	if (kind === 'numbers' && Array.isArray(value)) return value.map((entry) => convert('number', entry));
+	if (kind === 'number' && typeof value === 'string') return /^\d+$/.test(value) ? Number(value) : value;
+	if (kind === 'switch' && typeof value === 'string') {
+		return (
+			({ true: true, '1': true, yes: true, false: false, '0': false, no: false } as Record<string, boolean>)[
+				value
+			] ?? value
+		);
+	}
+	return value;
+}

@@ -1,0 +1,21 @@
+/** conntrack-ipfix: exports Linux conntrack flows as IPFIX. */
+export {
+	Collector,
+	type CollectorEvents,
+	type CollectorOptions,
+	type CollectorStats,
+	type FlowRecord,
+} from './collector.ts';
+export { type Connection, type DumpFilters, dump } from './dump.ts';
+export { AgentError, OptionError } from './errors.ts';
+export type {
+	ExporterEvents,
+	ExporterState,
+	ExporterStats,
+	ExportSummary,
+	LossSummary,
+	PollSummary,
+} from './events.ts';
+export { type ExporterOptions, FlowExporter } from './exporter.ts';
+export type { CollectorInput, DurationInput } from './options.ts';
+export type { SessionState, SessionStats } from './transport/session.ts';

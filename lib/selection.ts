@@ -1,0 +1,15 @@
+/** Which connections, as the core takes it. */
+import type { NativeSelection } from './native.ts';
+import type { Settings } from './options.ts';
+
+export function selectionOf(settings: Settings): NativeSelection {
+	const { families, zones, exclude, protocols, mark, netns } = settings;
+	return {
+		families,
+		zones,
+		exclude,
+		...(protocols !== undefined && protocols.length > 0 && { protocols }),
+		...(mark !== undefined && { mark }),
+		...(netns !== undefined && { netns }),
+	};
+}
