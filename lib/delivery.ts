@@ -30,7 +30,7 @@ interface InFlight {
 
 /** The JavaScript thread is given back after this long. */
 const TURN_MS = 2;
-/** Pause when records are due but none could be taken, as while one is refreshed. */
+/** Pause when a deadline has come and nothing could be taken. */
 const NOTHING_TAKEN_MS = 20;
 /** Deadlines further away are asked for again. */
 const LONGEST_SLEEP_MS = 60_000;
@@ -121,7 +121,9 @@ export class Delivery {
 				this.wake();
 				return;
 			}
+			// The deadline may be early: then nothing is due after all.
 			if (!this.#take(targets)) {
+				if (this.#stopping) this.#finishIfIdle();
 				this.#sleep(NOTHING_TAKEN_MS);
 				return;
 			}

@@ -5,13 +5,13 @@
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { constants } from 'node:os';
 import { AgentError, codeOf, messageOf } from '../errors.ts';
 import { createLogger } from '../log.ts';
 import { native } from '../native.ts';
 import { Loopback } from './loopback.ts';
 import { serve } from './run.ts';
 import { loadSettings } from './settings.ts';
-import { onStopSignal } from './signals.ts';
 import { startTraffic } from './traffic.ts';
 
 export interface DemoFlags {
@@ -52,14 +52,14 @@ async function outside({ count }: DemoFlags): Promise<number> {
 		],
 		{ stdio: 'inherit' },
 	);
-	// Ctrl-C reaches the child by itself; a signal to this process alone has to be passed on. Copies are one signal.
-	const release = onStopSignal((signal) => child.kill(signal));
+	// Ctrl-C reaches the child by itself; a signal to this process alone has to be passed on. The child counts them.
+	const pass = (signal: NodeJS.Signals) => child.kill(signal);
+	process.on('SIGINT', pass).on('SIGTERM', pass);
 	return new Promise((resolve, reject) => {
 		child.once('error', reject);
-		child.once('exit', (code) => {
-			release();
-			resolve(code ?? 1);
-		});
+		child.once('exit', (code, signal) =>
+			resolve(code ?? 128 + (signal === null ? 0 : constants.signals[signal])),
+		);
 	});
 }
 

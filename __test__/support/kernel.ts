@@ -1,0 +1,133 @@
+/**
+ * The kernel's side of a scenario, by its own tools: nft turns tracking on, `conntrack` tells what was counted.
+ * None of it uses the code under test. For use inside a namespace of the scenario's own.
+ */
+import { execFileSync } from 'node:child_process';
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { connect, createServer, type Server } from 'node:net';
+
+export interface KernelFlow {
+	/** `tcp 127.0.0.1:1 > 127.0.0.1:2`. */
+	key: string;
+	packets: number;
+	octets: number;
+	reversePackets: number;
+	reverseOctets: number;
+	state: string;
+}
+
+/** Loopback up, every connection tracked, counted and timed. */
+export function track(): void {
+	run('ip', 'link', 'set', 'lo', 'up');
+	for (const setting of ['acct', 'timestamp'])
+		writeFileSync(`/proc/sys/net/netfilter/nf_conntrack_${setting}`, '1');
+	run('nft', 'add table inet track');
+	run('nft', 'add chain inet track out { type filter hook output priority 0; }');
+	run('nft', 'add rule inet track out ct state new counter');
+}
+
+export function run(command: string, ...args: string[]): string {
+	return execFileSync(command, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
+}
+
+/** What `conntrack -L` says now, for both families; `port` leaves out what has it at either end. */
+export function kernelFlows(...withoutPorts: number[]): KernelFlow[] {
+	return ['ipv4', 'ipv6']
+		.flatMap((family) => run('conntrack', '-L', '-f', family, '-o', 'extended').split('\n'))
+		.filter((line) => line !== '')
+		.map(parseFlow)
+		.filter(({ key }) => !withoutPorts.some((port) => key.endsWith(`:${port}`)));
+}
+
+/** Forgets every entry. */
+export function flushKernel(): void {
+	run('conntrack', '-F');
+}
+
+function parseFlow(line: string): KernelFlow {
+	const values = (name: string) =>
+		[...line.matchAll(new RegExp(` ${name}=(\\S+)`, 'g'))].map((match) => match[1] ?? '');
+	const [source, destination, sport, dport] = ['src', 'dst', 'sport', 'dport'].map((name) => values(name)[0]);
+	const [packets = 0, reversePackets = 0] = values('packets').map(Number);
+	const [octets = 0, reverseOctets = 0] = values('bytes').map(Number);
+	const [, , protocol] = line.split(/\s+/);
+	const state =
+		/\b(SYN_SENT|SYN_RECV|ESTABLISHED|FIN_WAIT|CLOSE_WAIT|LAST_ACK|TIME_WAIT|CLOSE)\b/.exec(line)?.[1] ?? '';
+	return {
+		key: `${protocol} ${source}:${sport} > ${destination}:${dport}`,
+		packets,
+		octets,
+		reversePackets,
+		reverseOctets,
+		state,
+	};
+}
+
+/** An echo server for TCP on a free port. */
+export async function tcpEcho(address: string): Promise<{ port: number; server: Server }> {
+	const server = createServer((socket) => {
+		socket.on('error', () => undefined);
+		socket.pipe(socket);
+	});
+	server.listen(0, address);
+	await once(server, 'listening');
+	const bound = server.address();
+	return { port: typeof bound === 'object' && bound !== null ? bound.port : 0, server };
+}
+
+/** One connection that sends `octets`, gets them back and closes. */
+export async function tcpExchange(address: string, port: number, octets: number): Promise<void> {
+	const socket = connect(port, address);
+	socket.resume();
+	socket.end(Buffer.alloc(octets, 1));
+	await once(socket, 'close');
+}
+
+/** A UDP socket that sends everything back. */
+export async function udpEcho(address: string): Promise<{ port: number; close(): void }> {
+	const socket = createSocket(address.includes(':') ? 'udp6' : 'udp4');
+	socket.on('message', (message, peer) => socket.send(message, peer.port, peer.address));
+	socket.bind(0, address);
+	await once(socket, 'listening');
+	return { port: socket.address().port, close: () => socket.close() };
+}
+
+/** One socket that sends `count` datagrams of `octets` and waits for all to come back. */
+export async function udpExchange(
+	address: string,
+	port: number,
+	count: number,
+	octets: number,
+): Promise<void> {
+	const socket = createSocket(address.includes(':') ? 'udp6' : 'udp4');
+	for (let number = 0; number < count; number += 1) {
+		socket.send(Buffer.alloc(octets, 2), port, address);
+		await once(socket, 'message');
+	}
+	socket.close();
+}
+
+/** `count` connections over UDP in one direction: each a datagram of `octets` from a socket of its own. */
+export async function udpFlows(address: string, port: number, count: number, octets: number): Promise<void> {
+	for (let number = 0; number < count; number += 1) {
+		const socket = createSocket(address.includes(':') ? 'udp6' : 'udp4');
+		await new Promise<void>((resolve) =>
+			socket.send(Buffer.alloc(octets, 3), port, address, () => resolve()),
+		);
+		socket.close();
+	}
+}
+
+export function sleep(milliseconds: number): Promise<void> {
+	return new Promise((resolve) => setTimeout(resolve, milliseconds));
+}
+
+/** Waits until `holds` is true; the scenario fails when that takes half a minute. */
+export async function until(what: string, holds: () => boolean): Promise<void> {
+	for (let waited = 0; !holds(); waited += 20) {
+		if (waited > 30_000) throw new Error(`waited in vain until ${what}`);
+		await sleep(20);
+	}
+}
