@@ -141,7 +141,7 @@ fn decode_all(entries: u32) {
     let mut socket = ConntrackSocket::open().expect("a conntrack socket opens");
     let mut dump = socket.dump(&Filter::default()).expect("a request leaves");
     while let Some(entries) = dump.next_buffer().expect("the kernel answers") {
-        entries.for_each(|entry| drop(black_box(entry)));
+        entries.for_each(|entry| _ = black_box(&entry));
     }
     let outcome = dump.finish();
     assert!(

@@ -10,6 +10,9 @@ const HEADER: usize = 4;
 /// The type without NLA_F_NESTED (0x8000) and NLA_F_NET_BYTEORDER (0x4000).
 const TYPE_MASK: u16 = 0x3fff;
 
+/// NLA_F_NESTED: the payload is a list of attributes.
+pub(crate) const NESTED: u16 = 0x8000;
+
 /// Octets that `length` takes in a message: netlink aligns to four.
 pub(crate) const fn aligned(length: usize) -> usize {
     (length + 3) & !3

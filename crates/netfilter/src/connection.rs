@@ -80,6 +80,8 @@ pub struct Connection<'a> {
 }
 
 impl<'a> Connection<'a> {
+    pub(crate) const EMPTY: Self = Self::new(Tuple::NOWHERE, Tuple::NOWHERE);
+
     /// An entry of which nothing but its tuples is known.
     #[must_use]
     pub const fn new(original: Tuple, reply: Tuple) -> Self {
@@ -110,6 +112,14 @@ impl<'a> Connection<'a> {
     /// The path and offset of the first attribute that cannot be read. Nothing of such a message is used.
     #[inline]
     pub fn decode(message: &'a [u8]) -> Result<Self, Malformed> {
+        let mut connection = Self::EMPTY;
+        connection.read(message)?;
+        Ok(connection)
+    }
+
+    /// [`Self::decode`] into a place that exists already and is [`Self::EMPTY`]. After an error its content is of no use.
+    #[inline(always)]
+    pub(crate) fn read(&mut self, message: &'a [u8]) -> Result<(), Malformed> {
         let Some(([number, _, _, _], attributes)) = message.split_first_chunk::<NFGENMSG>() else {
             let available = message.len() as u32;
             return Err(Malformed::new(0, Problem::Truncated { available }));
@@ -117,68 +127,59 @@ impl<'a> Connection<'a> {
         let Some(family) = Family::from_number(*number) else {
             return Err(Malformed::new(0, Problem::Family(*number)));
         };
-        Self::decode_attributes(family, attributes).map_err(|fault| fault.shifted(NFGENMSG))
+        self.family = family;
+        self.read_attributes(attributes)
+            .map_err(|fault| fault.shifted(NFGENMSG))
     }
 
     #[inline(always)]
-    fn decode_attributes(family: Family, attributes: &'a [u8]) -> Result<Self, Malformed> {
-        const NOWHERE: Tuple = Tuple::new(
-            std::net::IpAddr::V4(std::net::Ipv4Addr::UNSPECIFIED),
-            std::net::IpAddr::V4(std::net::Ipv4Addr::UNSPECIFIED),
-            0,
-            0,
-            0,
-        );
-        let mut connection = Self {
-            family,
-            ..Self::new(NOWHERE, NOWHERE)
-        };
+    fn read_attributes(&mut self, attributes: &'a [u8]) -> Result<(), Malformed> {
         let mut tuples = 0u8;
         let mut list = Attributes::new(attributes);
         while let Some(attribute) = list.next()? {
             match attribute.kind {
                 cta::TUPLE_ORIG => {
-                    connection.original =
-                        Tuple::decode(&attribute).map_err(|fault| attribute.around(fault))?;
+                    let read = self.original.read(&attribute);
+                    read.map_err(|fault| attribute.around(fault))?;
                     tuples |= 1;
                 }
                 cta::TUPLE_REPLY => {
-                    connection.reply =
-                        Tuple::decode(&attribute).map_err(|fault| attribute.around(fault))?;
+                    let read = self.reply.read(&attribute);
+                    read.map_err(|fault| attribute.around(fault))?;
                     tuples |= 2;
                 }
-                cta::STATUS => connection.status = Status(attribute.be32()?),
+                cta::STATUS => self.status = Status(attribute.be32()?),
                 cta::PROTOINFO => {
-                    connection.protocol_state = decode_protocol_info(&attribute)
+                    self.protocol_state = decode_protocol_info(&attribute)
                         .map_err(|fault| attribute.around(fault))?;
                 }
                 cta::HELP => {
-                    connection.helper =
+                    self.helper =
                         decode_helper(&attribute).map_err(|fault| attribute.around(fault))?;
                 }
-                cta::TIMEOUT => connection.timeout = Some(attribute.be32()?),
-                cta::MARK => connection.mark = attribute.be32()?,
+                cta::TIMEOUT => self.timeout = Some(attribute.be32()?),
+                cta::MARK => self.mark = attribute.be32()?,
                 cta::COUNTERS_ORIG => {
-                    connection.original_counters =
+                    self.original_counters =
                         Some(decode_counters(&attribute).map_err(|fault| attribute.around(fault))?);
                 }
                 cta::COUNTERS_REPLY => {
-                    connection.reply_counters =
+                    self.reply_counters =
                         Some(decode_counters(&attribute).map_err(|fault| attribute.around(fault))?);
                 }
-                cta::ID => connection.id = attribute.be32()?,
-                cta::TUPLE_MASTER => connection.master = attribute.payload,
-                cta::ZONE => connection.zone = Some(attribute.be16()?),
+                cta::ID => self.id = attribute.be32()?,
+                cta::TUPLE_MASTER => self.master = attribute.payload,
+                cta::ZONE => self.zone = Some(attribute.be16()?),
                 cta::TIMESTAMP => {
-                    (connection.start, connection.stop) =
+                    (self.start, self.stop) =
                         decode_timestamp(&attribute).map_err(|fault| attribute.around(fault))?;
                 }
-                cta::LABELS => connection.labels = Some(attribute.array()?),
+                cta::LABELS => self.labels = Some(attribute.array()?),
                 _ => {}
             }
         }
         let missing = match tuples {
-            3 => return Ok(connection),
+            3 => return Ok(()),
             1 => cta::TUPLE_REPLY,
             _ => cta::TUPLE_ORIG,
         };
@@ -248,16 +249,16 @@ fn decode_protocol_info(attribute: &Attribute<'_>) -> Result<ProtocolState, Malf
     let mut state = ProtocolState::None;
     let mut list = attribute.nested();
     while let Some(protocol) = list.next()? {
-        let wrap: fn(u8) -> ProtocolState = match protocol.kind {
-            1 => ProtocolState::Tcp,
-            2 => ProtocolState::Dccp,
-            3 => ProtocolState::Sctp,
-            _ => continue,
-        };
         let mut parts = protocol.nested();
         while let Some(part) = parts.next().map_err(|fault| protocol.around(fault))? {
             if part.kind == 1 {
-                state = wrap(part.u8().map_err(|fault| protocol.around(fault))?);
+                let number = part.u8().map_err(|fault| protocol.around(fault))?;
+                state = match protocol.kind {
+                    1 => ProtocolState::Tcp(number),
+                    2 => ProtocolState::Dccp(number),
+                    3 => ProtocolState::Sctp(number),
+                    _ => continue,
+                };
             }
         }
     }

@@ -91,6 +91,7 @@ impl DumpState {
         self.stopped = true;
     }
 
+    #[cold]
     fn malformed(&mut self, fault: Malformed, reason: Incomplete) {
         self.outcome.malformed += 1;
         self.outcome.first_malformed.get_or_insert(fault);
@@ -156,16 +157,20 @@ impl DumpState {
         Error::from_errno(OPERATION, errno)
     }
 
-    /// The next wanted entry of a datagram.
+    /// Reads the next wanted entry of a datagram into `place`, which is empty; false at the datagram's end.
     #[inline(always)]
-    pub(crate) fn next_entry<'a>(&mut self, messages: &mut Messages<'a>) -> Option<Connection<'a>> {
+    pub(crate) fn next_entry<'a>(
+        &mut self,
+        messages: &mut Messages<'a>,
+        place: &mut Connection<'a>,
+    ) -> bool {
         loop {
             let message = match messages.next() {
                 Ok(Some(message)) => message,
-                Ok(None) => return None,
+                Ok(None) => return false,
                 Err(fault) => {
                     self.malformed(fault, Incomplete::Cut);
-                    return None;
+                    return false;
                 }
             };
             // Left over from an earlier request.
@@ -176,18 +181,19 @@ impl DumpState {
                 self.incomplete(Incomplete::Interrupted);
             }
             match message.kind {
-                kind::CT_NEW => match Connection::decode(message.payload) {
-                    Ok(connection) if self.filter.matches(&connection) => {
+                kind::CT_NEW => match place.read(message.payload) {
+                    Ok(()) if self.filter.matches(place) => {
                         self.outcome.entries += 1;
-                        return Some(connection);
+                        return true;
                     }
-                    Ok(_) => self.outcome.unwanted += 1,
+                    Ok(()) => self.outcome.unwanted += 1,
                     Err(fault) => self.malformed(fault, Incomplete::Malformed),
                 },
                 kind::DONE | kind::ERROR => self.end(message.errno()),
                 kind::OVERRUN => self.incomplete(Incomplete::Overrun),
                 _ => {}
             }
+            *place = Connection::EMPTY;
         }
     }
 
@@ -287,7 +293,12 @@ impl<'a> Iterator for Entries<'a> {
 
     #[inline]
     fn next(&mut self) -> Option<Connection<'a>> {
-        self.state.next_entry(&mut self.messages)
+        let mut place = Connection::EMPTY;
+        if self.state.next_entry(&mut self.messages, &mut place) {
+            Some(place)
+        } else {
+            None
+        }
     }
 }
 

@@ -1,10 +1,8 @@
 //! Writes netlink requests into one buffer: headers, attributes, nested attributes. Lengths are patched when a scope ends.
 
-use crate::attribute::aligned;
+use crate::attribute::{NESTED, aligned};
 use crate::message::{HEADER, NFGENMSG};
 use crate::tuple::{self, Family, ICMP, ICMPV6, Tuple};
-
-const NESTED: u16 = 0x8000;
 
 /// What stands in the headers of an nfnetlink message.
 #[derive(Clone, Copy, Debug)]

@@ -5,7 +5,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use crate::attribute::Attribute;
+use crate::attribute::{Attribute, NESTED, aligned};
 use crate::malformed::{Malformed, Problem};
 
 /// Protocol numbers that need a case of their own.
@@ -98,6 +98,14 @@ pub struct Tuple {
 }
 
 impl Tuple {
+    pub(crate) const NOWHERE: Self = Self::new(
+        IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+        IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+        0,
+        0,
+        0,
+    );
+
     /// A tuple without a zone of its own.
     #[must_use]
     pub const fn new(
@@ -124,15 +132,50 @@ impl Tuple {
     }
 
     /// Reads a tuple attribute. Offsets of faults count from the attribute's payload.
-    #[inline(always)]
     pub(crate) fn decode(attribute: &Attribute<'_>) -> Result<Self, Malformed> {
-        let mut tuple = Self::new(
-            IpAddr::V4(Ipv4Addr::UNSPECIFIED),
-            IpAddr::V4(Ipv4Addr::UNSPECIFIED),
-            0,
-            0,
-            0,
-        );
+        let mut tuple = Self::NOWHERE;
+        tuple.read(attribute)?;
+        Ok(tuple)
+    }
+
+    /// [`Self::decode`] into a place that exists already. After an error its content is of no use.
+    #[inline(always)]
+    pub(crate) fn read(&mut self, attribute: &Attribute<'_>) -> Result<(), Malformed> {
+        if self.read_usual(attribute.payload).is_none() {
+            *self = Self::decode_any(attribute)?;
+        }
+        Ok(())
+    }
+
+    /// The shape in which the kernel writes the tuple of a protocol with ports: addresses, protocol number, ports, maybe a
+    /// zone, in this order and nothing else. Half of a message is tuples, and knowing what comes next halves their cost.
+    /// `None` for any other shape; the content is of no use then. Every field is written where it stays: a whole tuple
+    /// moved from elsewhere would wait for its own octets to be stored.
+    #[inline(always)]
+    fn read_usual(&mut self, payload: &[u8]) -> Option<()> {
+        let mut list = Expected(payload);
+        if list.header(cta::IP | NESTED, 16).is_some() {
+            self.source = IpAddr::V4(list.value(cta::V4_SRC)?.into());
+            self.destination = IpAddr::V4(list.value(cta::V4_DST)?.into());
+        } else {
+            list.header(cta::IP | NESTED, 40)?;
+            self.source = IpAddr::V6(list.value(cta::V6_SRC)?.into());
+            self.destination = IpAddr::V6(list.value(cta::V6_DST)?.into());
+        }
+        list.header(cta::PROTO | NESTED, 24)?;
+        [self.protocol] = list.value(cta::NUM)?;
+        self.source_port = u16::from_be_bytes(list.value(cta::SRC_PORT)?);
+        self.destination_port = u16::from_be_bytes(list.value(cta::DST_PORT)?);
+        self.zone = match list.0 {
+            [] => None,
+            _ => Some(u16::from_be_bytes(list.value(cta::ZONE)?)),
+        };
+        list.0.is_empty().then_some(())
+    }
+
+    /// Any order, any parts.
+    fn decode_any(attribute: &Attribute<'_>) -> Result<Self, Malformed> {
+        let mut tuple = Self::NOWHERE;
         let mut addresses = 0u8;
         let mut list = attribute.nested();
         while let Some(part) = list.next()? {
@@ -156,7 +199,6 @@ impl Tuple {
         Ok(tuple)
     }
 
-    #[inline(always)]
     fn decode_addresses(&mut self, attribute: &Attribute<'_>) -> Result<u8, Malformed> {
         let mut seen = 0;
         let mut list = attribute.nested();
@@ -173,7 +215,6 @@ impl Tuple {
         Ok(seen)
     }
 
-    #[inline(always)]
     fn decode_protocol(&mut self, attribute: &Attribute<'_>) -> Result<(), Malformed> {
         let mut list = attribute.nested();
         while let Some(part) = list.next()? {
@@ -192,5 +233,109 @@ impl Tuple {
             }
         }
         Ok(())
+    }
+}
+
+/// Attributes of which type and size are known beforehand.
+struct Expected<'a>(&'a [u8]);
+
+impl Expected<'_> {
+    /// Passes the header of an attribute with a payload of this size, if it comes next.
+    #[inline(always)]
+    fn header(&mut self, kind: u16, size: u16) -> Option<()> {
+        let ([len0, len1, kind0, kind1], rest) = self.0.split_first_chunk::<4>()?;
+        let found = (
+            u16::from_ne_bytes([*len0, *len1]),
+            u16::from_ne_bytes([*kind0, *kind1]),
+        );
+        (found == (size + 4, kind)).then(|| self.0 = rest)
+    }
+
+    /// The payload of an attribute of `N` octets, if it comes next, past its padding.
+    #[inline(always)]
+    fn value<const N: usize>(&mut self, kind: u16) -> Option<[u8; N]> {
+        self.header(kind, N as u16)?;
+        let value = self.0.first_chunk::<N>()?;
+        self.0 = self.0.get(aligned(N)..)?;
+        Some(*value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::request::Request;
+
+    fn usual(octets: &[u8]) -> Option<Tuple> {
+        let mut tuple = Tuple::NOWHERE;
+        tuple.read_usual(octets).map(|()| tuple)
+    }
+
+    fn written(tuple: &Tuple) -> Vec<u8> {
+        let mut request = Request::new();
+        request.tuple(1, tuple);
+        request.octets().get(4..).unwrap().to_vec()
+    }
+
+    fn attribute(payload: &[u8]) -> Attribute<'_> {
+        Attribute {
+            kind: 1,
+            payload,
+            offset: 0,
+        }
+    }
+
+    #[test]
+    fn the_usual_shape_reads_as_any_shape_does() {
+        let v4 = Tuple::new([10, 0, 0, 1].into(), [10, 0, 0, 2].into(), 6, 1000, 80);
+        let v6 = Tuple::new([1; 16].into(), [2; 16].into(), 17, 53, 65535);
+        let zoned = |tuple| Tuple {
+            zone: Some(7),
+            ..tuple
+        };
+        for tuple in [v4, v6, zoned(v4), zoned(v6)] {
+            let octets = written(&tuple);
+            assert_eq!(usual(&octets), Some(tuple));
+            assert_eq!(Tuple::decode_any(&attribute(&octets)), Ok(tuple));
+        }
+    }
+
+    #[test]
+    fn whatever_the_quick_look_takes_the_walk_reads_alike() {
+        let octets = written(&Tuple {
+            zone: Some(7),
+            ..Tuple::new([10, 0, 0, 1].into(), [10, 0, 0, 2].into(), 6, 1000, 80)
+        });
+        for length in 0..=octets.len() {
+            for position in 0..length {
+                for value in 0..=255 {
+                    let mut changed = octets[..length].to_vec();
+                    changed[position] = value;
+                    if let Some(tuple) = usual(&changed) {
+                        assert_eq!(Tuple::decode_any(&attribute(&changed)), Ok(tuple));
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn parts_in_another_order_and_unknown_ones_are_read() {
+        let tuple = Tuple::new([10, 0, 0, 1].into(), [10, 0, 0, 2].into(), 6, 1000, 80);
+        let mut request = Request::new();
+        request.nested(1, |list| {
+            list.attribute(99, &[1, 2, 3]);
+            list.nested(cta::PROTO, |proto| {
+                proto.be16(cta::DST_PORT, 80);
+                proto.be16(cta::SRC_PORT, 1000);
+                proto.u8(cta::NUM, 6);
+            });
+            list.nested(cta::IP, |ip| {
+                ip.address(cta::V4_DST, &tuple.destination);
+                ip.address(cta::V4_SRC, &tuple.source);
+            });
+        });
+        let octets = request.octets().get(4..).unwrap();
+        assert_eq!(Tuple::decode(&attribute(octets)), Ok(tuple));
     }
 }

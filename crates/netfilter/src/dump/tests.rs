@@ -19,8 +19,7 @@ fn datagram(messages: &[(u16, u16, &[u8])]) -> Vec<u8> {
 }
 
 fn read(state: &mut DumpState, datagram: &[u8]) -> usize {
-    let mut messages = Messages::new(datagram);
-    std::iter::from_fn(|| state.next_entry(&mut messages).map(|_| ())).count()
+    Entries::new(datagram, state).count()
 }
 
 fn state() -> DumpState {

@@ -2,11 +2,10 @@
 //! `tests/corpus.rs` also runs over the golden messages.
 
 use crate::connection::Connection;
-use crate::dump::DumpState;
+use crate::dump::{DumpState, Entries};
 use crate::events::{EventCounts, Events};
 use crate::filter::Filter;
 use crate::malformed::Malformed;
-use crate::message::Messages;
 use crate::nflog::{LoggedPacket, LoggedPackets, NflogCounts};
 use crate::stats::Counts;
 
@@ -52,11 +51,7 @@ pub fn datagram(octets: &[u8]) {
     let most = octets.len() as u64 / 16 + 1;
     // The sequence number of captured dumps.
     let mut dump = DumpState::new(1, Filter::default());
-    let mut messages = Messages::new(octets);
-    let mut entries = 0;
-    while dump.next_entry(&mut messages).is_some() {
-        entries += 1;
-    }
+    let entries = Entries::new(octets, &mut dump).count() as u64;
     let outcome = dump.outcome();
     assert_eq!(outcome.entries, entries);
     assert!(entries + outcome.malformed <= most);
