@@ -159,6 +159,15 @@ impl FlowTable {
         if connection.has(flag::GONE) {
             self.leave_done(slot, now);
         } else if connection.unexported() {
+            self.queue_remainder(slot, now);
+        }
+    }
+
+    /// A done connection that moved after all: due an active timeout after its last record, at a stop now.
+    pub(crate) fn queue_remainder(&mut self, slot: u32, now: Now) {
+        if self.stopping {
+            self.make_urgent(slot, now);
+        } else {
             self.enqueue(slot);
         }
     }

@@ -29,6 +29,8 @@ pub(crate) struct Candidates {
     pub(crate) current: Option<u32>,
     /// Same id and the same known start; the current one if it is among them.
     pub(crate) exact: Option<u32>,
+    /// How many of those are gone. More than one: counters that went back have split an incarnation.
+    pub(crate) exact_gone: usize,
     /// Same id, a start unknown on either side, still current.
     pub(crate) similar: Option<u32>,
     /// The same, but gone; the one whose DESTROY has not come first, then the one seen last.
@@ -80,6 +82,7 @@ impl FlowTable {
             if connection.has(flag::DESTROYED)
                 || !before(connection.stamp, at)
                 || found.current.is_some()
+                || found.exact_gone > 1
             {
                 return;
             }
@@ -177,6 +180,7 @@ impl FlowTable {
                 .then_some(connection.start_ns);
             match (start, known) {
                 (Some(start), Some(known)) if start == known => {
+                    found.exact_gone += usize::from(gone);
                     if !gone || found.exact.is_none() {
                         found.exact = Some(slot);
                     }

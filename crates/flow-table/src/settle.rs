@@ -122,6 +122,7 @@ impl FlowTable {
         }
         match connection.state() {
             State::Done if connection.has(flag::GONE) => self.leave_done(slot, now),
+            State::Done => self.queue_remainder(slot, now),
             State::Live if self.stopping => self.last_chance(slot),
             _ => self.enqueue(slot),
         }
