@@ -6,21 +6,30 @@ use hashbrown::HashTable;
 const SEGMENTS: usize = 1024;
 /// hashbrown places by the lower bits and tags by the upper seven; these lie between.
 const SEGMENT_SHIFT: u32 = 40;
+/// Segments looked at in one step of giving memory back.
+const STEP: usize = 64;
 
 /// Values that are found by a hash; several may have the same one.
 pub(crate) struct Segmented<T> {
+    /// None before the first value.
     segments: Vec<HashTable<T>>,
     len: usize,
+    /// Of the segments' own memory.
+    allocated: usize,
     /// Where `give_back` goes on.
     cursor: usize,
+    /// Something was removed since `give_back` last began.
+    removed: bool,
 }
 
 impl<T> Segmented<T> {
     pub(crate) fn new() -> Self {
         Self {
-            segments: (0..SEGMENTS).map(|_| HashTable::new()).collect(),
+            segments: Vec::new(),
             len: 0,
+            allocated: 0,
             cursor: 0,
+            removed: false,
         }
     }
 
@@ -29,12 +38,7 @@ impl<T> Segmented<T> {
     }
 
     pub(crate) fn bytes(&self) -> usize {
-        SEGMENTS * size_of::<HashTable<T>>()
-            + self
-                .segments
-                .iter()
-                .map(HashTable::allocation_size)
-                .sum::<usize>()
+        self.segments.len() * size_of::<HashTable<T>>() + self.allocated
     }
 
     fn segment(&self, hash: u64) -> Option<&HashTable<T>> {
@@ -57,9 +61,14 @@ impl<T> Segmented<T> {
     }
 
     pub(crate) fn insert(&mut self, hash: u64, value: T, rehash: impl Fn(&T) -> u64) {
+        if self.segments.is_empty() {
+            self.segments.resize_with(SEGMENTS, HashTable::new);
+        }
         if let Some(segment) = self.segments.get_mut(number(hash)) {
+            let before = segment.allocation_size();
             segment.insert_unique(hash, value, rehash);
             self.len += 1;
+            self.allocated = self.allocated - before + segment.allocation_size();
         }
     }
 
@@ -70,6 +79,7 @@ impl<T> Segmented<T> {
             .find_entry(hash, eq)
             .ok()?;
         self.len -= 1;
+        self.removed = true;
         Some(entry.remove().0)
     }
 
@@ -79,6 +89,7 @@ impl<T> Segmented<T> {
             return false;
         };
         self.len -= segment.len();
+        self.allocated -= segment.allocation_size();
         *segment = HashTable::new();
         true
     }
@@ -90,21 +101,28 @@ impl<T> Segmented<T> {
         };
         let before = segment.len();
         segment.retain(keep);
+        self.removed |= segment.len() < before;
         self.len -= before - segment.len();
         true
     }
 
     /// Shrinks the next few segments that are mostly empty; true: there are more to look at.
     pub(crate) fn give_back(&mut self, rehash: impl Fn(&T) -> u64) -> bool {
-        for segment in self.segments.iter_mut().skip(self.cursor).take(64) {
-            self.cursor += 1;
+        if self.cursor == 0 && !std::mem::take(&mut self.removed) {
+            return false;
+        }
+        for segment in self.segments.iter_mut().skip(self.cursor).take(STEP) {
             if segment.capacity() > 4 * segment.len() + 16 {
+                self.allocated -= segment.allocation_size();
                 segment.shrink_to(2 * segment.len(), &rehash);
+                self.allocated += segment.allocation_size();
             }
         }
-        if self.cursor == SEGMENTS {
-            self.cursor = 0;
-        }
+        self.cursor = if self.cursor + STEP < SEGMENTS {
+            self.cursor + STEP
+        } else {
+            0
+        };
         self.cursor != 0
     }
 }
