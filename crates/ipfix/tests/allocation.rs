@@ -1,4 +1,11 @@
 //! Encoding and decoding allocate nothing for a record: counted by the allocator itself.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test stops at the first surprise"
+)]
 #![expect(
     unsafe_code,
     reason = "a global allocator is an unsafe trait; this one hands everything to the system's"

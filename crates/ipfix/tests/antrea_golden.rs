@@ -1,5 +1,12 @@
 //! The antrea profile's messages, octet by octet: 43 elements in the order that Antrea's flow aggregator expects, one
 //! set a message, one record a template set.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test stops at the first surprise"
+)]
 
 mod golden;
 

@@ -1,5 +1,12 @@
 //! How flows fill messages: the record that crosses the maximum moves on, what fits no message is told apart, nothing
 //! is lost, and no record allocates.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test stops at the first surprise"
+)]
 
 mod golden;
 

@@ -1,4 +1,11 @@
 //! Messages written by hand from the RFCs, and the JSON text that they are read as.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test stops at the first surprise"
+)]
 
 mod golden;
 

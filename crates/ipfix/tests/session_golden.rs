@@ -1,5 +1,12 @@
 //! What a session adds: sequence numbers, templates sent again, options records in domain 0. Octet by octet from
 //! RFC 7011, sections 3.1, 3.4.2 and 4, and RFC 5610, section 3.9.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test stops at the first surprise"
+)]
 
 mod golden;
 

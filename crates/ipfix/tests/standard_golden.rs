@@ -1,4 +1,11 @@
 //! The standard profile's messages, octet by octet from RFC 7011, sections 3 and 7, and RFC 5103, section 6.1.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test stops at the first surprise"
+)]
 
 mod golden;
 

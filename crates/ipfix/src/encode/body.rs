@@ -221,3 +221,55 @@ impl Lane {
         });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::flow::Counters;
+    use crate::profile::Profile;
+
+    #[test]
+    fn a_message_fills_a_buffer_that_held_garbage() {
+        let address = |text: &str| text.parse().unwrap();
+        let counters = [Counters {
+            packets: 1,
+            octets: 2,
+        }; 2];
+        let flow = Flow {
+            source: address("192.0.2.1"),
+            destination: address("192.0.2.2"),
+            source_port: 1,
+            destination_port: 2,
+            protocol: 17,
+            reply_source: address("192.0.2.2"),
+            reply_destination: address("192.0.2.1"),
+            reply_source_port: 2,
+            reply_destination_port: 1,
+            start_ns: 0,
+            end_ns: 0,
+            reason: 1,
+            totals: counters,
+            deltas: counters,
+            zone: 0,
+            reply_zone: 0,
+            mark: 0,
+            id: 0,
+            tcp_state: 0,
+            names: None,
+            denied: None,
+        };
+        let format = Arc::new(Format::new(&Profile::standard(None).unwrap(), 1, 1000).unwrap());
+        let mut fresh = BodyEncoder::new(&format);
+        let mut used = BodyEncoder::new(&format);
+        for lane in &mut used.lanes {
+            lane.octets = vec![0xa5; 2000];
+            lane.octets.clear();
+        }
+        for encoder in [&mut fresh, &mut used] {
+            for _ in 0..5 {
+                assert_eq!(encoder.push(&flow, false), Pushed::Added);
+            }
+        }
+        assert_eq!(used.finish(), fresh.finish());
+    }
+}

@@ -479,3 +479,103 @@ fn tcp_state(flow: &Flow<'_>) -> &'static str {
         .copied()
         .unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::flow::Counters;
+
+    fn flow() -> Flow<'static> {
+        // Every value differs from every other, so that none can stand in another's place unseen.
+        Flow {
+            source: "1.2.3.4".parse().unwrap(),
+            destination: "5.6.7.8".parse().unwrap(),
+            source_port: 0x0910,
+            destination_port: 0x1112,
+            protocol: 0x13,
+            reply_source: "20.21.22.23".parse().unwrap(),
+            reply_destination: "24.25.26.27".parse().unwrap(),
+            reply_source_port: 0x2829,
+            reply_destination_port: 0x3031,
+            start_ns: 0x3233_3435_3637_3839,
+            end_ns: 0x4041_4243_4445_4647,
+            reason: 0x48,
+            totals: [
+                Counters {
+                    packets: 0x49,
+                    octets: 0x50,
+                },
+                Counters {
+                    packets: 0x51,
+                    octets: 0x52,
+                },
+            ],
+            deltas: [
+                Counters {
+                    packets: 0x53,
+                    octets: 0x54,
+                },
+                Counters {
+                    packets: 0x55,
+                    octets: 0x56,
+                },
+            ],
+            zone: 0x5758,
+            reply_zone: 0x5960,
+            mark: 0x6162_6364,
+            id: 0x6566_6768,
+            tcp_state: 0,
+            names: None,
+            denied: None,
+        }
+    }
+
+    #[test]
+    fn a_run_writes_what_its_fields_write_one_by_one() {
+        let v6 = Flow {
+            source: "1:2:3:4:5:6:7:8".parse().unwrap(),
+            destination: "11:12:13:14:15:16:17:18".parse().unwrap(),
+            ..flow()
+        };
+        for flow in [flow(), v6] {
+            for (fields, step) in RUNS {
+                let (mut run, mut single) = (Vec::new(), Vec::new());
+                step.push(&flow, &mut run);
+                for field in fields {
+                    push_field(*field, &flow, &mut single);
+                }
+                assert_eq!(run, single, "{step:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_longest_texts_are_cut_between_characters() {
+        assert_eq!(cut("abc", 3), "abc");
+        assert_eq!(cut("abä", 3), "ab");
+        assert_eq!(cut("ä", 1), "");
+        let mut out = Vec::new();
+        string(&"ä".repeat(32_768), &mut out);
+        assert_eq!((out.len(), &out[..3]), (3 + 65_534, &[255, 0xff, 0xfe][..]));
+        assert!(std::str::from_utf8(&out[3..]).is_ok());
+    }
+
+    #[test]
+    fn steps_write_all_of_a_buffer_that_held_garbage() {
+        let mut buffer = vec![0xa5; 4096];
+        for field in Field::ALL {
+            let mut fresh = Vec::new();
+            push_field(*field, &flow(), &mut fresh);
+            buffer.clear();
+            push_field(*field, &flow(), &mut buffer);
+            assert_eq!(buffer, fresh, "{field:?}");
+            if field.specifier().length != crate::template::VARIABLE {
+                assert_eq!(
+                    buffer.len(),
+                    usize::from(field.specifier().length),
+                    "{field:?}"
+                );
+            }
+        }
+    }
+}

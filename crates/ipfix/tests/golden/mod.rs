@@ -8,7 +8,7 @@ use std::net::IpAddr;
 use ipfix::{Counters, Flow};
 
 /// The octets of a text of hexadecimal digits.
-pub fn octets(text: &str) -> Vec<u8> {
+pub(crate) fn octets(text: &str) -> Vec<u8> {
     let digits: Vec<char> = text
         .lines()
         .flat_map(|line| line.split('#').next().unwrap().chars())
@@ -24,7 +24,7 @@ pub fn octets(text: &str) -> Vec<u8> {
 }
 
 /// Compares octets and shows where they part.
-pub fn assert_octets(got: &[u8], expected: &[u8]) {
+pub(crate) fn assert_octets(got: &[u8], expected: &[u8]) {
     let same = got
         .iter()
         .zip(expected)
@@ -49,7 +49,7 @@ pub fn assert_octets(got: &[u8], expected: &[u8]) {
 
 /// 192.0.2.1:40000 > 198.51.100.2:443, TCP, from 2026-01-02T03:04:05.678Z to 03:04:09.001Z, not translated.
 /// In hexadecimal the times are 0x19b7ca98f2e and 0x19b7ca99c29 ms, 0x695735a5 and 0x695735a9 s.
-pub fn tcp4() -> Flow<'static> {
+pub(crate) fn tcp4() -> Flow<'static> {
     Flow {
         source: ip("192.0.2.1"),
         destination: ip("198.51.100.2"),
@@ -94,7 +94,7 @@ pub fn tcp4() -> Flow<'static> {
 }
 
 /// 2001:db8::1 > 2001:db8::2 with the rest as [`tcp4`].
-pub fn tcp6() -> Flow<'static> {
+pub(crate) fn tcp6() -> Flow<'static> {
     Flow {
         source: ip("2001:db8::1"),
         destination: ip("2001:db8::2"),
@@ -104,6 +104,6 @@ pub fn tcp6() -> Flow<'static> {
     }
 }
 
-pub fn ip(text: &str) -> IpAddr {
+pub(crate) fn ip(text: &str) -> IpAddr {
     text.parse().unwrap()
 }
