@@ -3,6 +3,12 @@
 //! Datagrams enter through [`Dump::next_buffer`], decoded entries leave through [`Entries`], and [`Dump::finish`] says
 //! whether that was all of them. `DumpState` is the part without a socket: it judges messages and failures.
 
+mod outcome;
+#[cfg(test)]
+mod tests;
+
+pub use outcome::{DumpOutcome, Incomplete};
+
 use crate::channel::NotReceived;
 use crate::connection::Connection;
 use crate::error::Error;
@@ -12,47 +18,6 @@ use crate::message::{Messages, flag, kind};
 use crate::socket::ConntrackSocket;
 
 const OPERATION: &str = "dump the connection table";
-
-/// Why a dump did not see everything. Nothing may be concluded from an entry's absence then.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[non_exhaustive]
-pub enum Incomplete {
-    /// ENOBUFS: the kernel dropped messages for want of buffer space.
-    Overrun,
-    /// NLM_F_DUMP_INTR, or EINTR at the end: the table changed in a way that may have hidden entries.
-    Interrupted,
-    /// A datagram did not fit the receive buffer, or its frame was broken: messages in it are lost.
-    Cut,
-    /// A message could not be decoded, so an entry is missing.
-    Malformed,
-    /// The kernel sent nothing for the receive timeout.
-    NoProgress,
-    /// The cancel flag was set.
-    Cancelled,
-    /// The kernel reported an error.
-    Failed,
-    /// The reader left before the end.
-    Abandoned,
-}
-
-/// What a dump came to.
-#[derive(Clone, Debug, Default)]
-pub struct DumpOutcome {
-    /// Entries handed out.
-    pub entries: u64,
-    /// Entries that the kernel sent although they do not match the filter.
-    pub unwanted: u64,
-    /// Messages that could not be read.
-    pub malformed: u64,
-    /// The first of them.
-    pub first_malformed: Option<Malformed>,
-    /// Octets received.
-    pub octets: u64,
-    /// Whether every entry that stood in the table during the whole dump was handed out.
-    pub complete: bool,
-    /// Why not: the first reason met.
-    pub reason: Option<Incomplete>,
-}
 
 #[derive(Debug)]
 pub(crate) struct DumpState {
@@ -308,6 +273,3 @@ impl Drop for Entries<'_> {
         while self.next().is_some() {}
     }
 }
-
-#[cfg(test)]
-mod tests;

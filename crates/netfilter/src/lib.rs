@@ -20,6 +20,7 @@ mod message;
 pub mod netns;
 pub mod nflog;
 mod os;
+mod plan;
 mod request;
 mod socket;
 mod state;
@@ -40,6 +41,7 @@ pub use events::{
 pub use filter::{Filter, Masked, TupleFilter};
 pub use lookup::Query;
 pub use malformed::{Malformed, Problem};
+pub use plan::ZonePlan;
 pub use socket::ConntrackSocket;
 pub use state::{ProtocolState, Status};
 pub use stats::Counts;

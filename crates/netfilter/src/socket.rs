@@ -87,6 +87,11 @@ impl ConntrackSocket {
             let length = match self.channel.receive(&mut self.buffer) {
                 Ok(length) => length,
                 Err(NotReceived::Overrun) => continue,
+                // Its end was lost, or never comes: should the kernel be at it still, it refuses the next request.
+                Err(NotReceived::NoProgress) => {
+                    self.unfinished = None;
+                    continue;
+                }
                 Err(reason) => return Err(self.channel.not_received(operation, reason)),
             };
             let mut messages = Messages::new(self.buffer.get(..length).unwrap_or(&self.buffer));
@@ -98,5 +103,42 @@ impl ConntrackSocket {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::dump::Incomplete;
+
+    #[test]
+    fn a_dump_that_the_kernel_never_answers_is_incomplete_after_the_receive_timeout() {
+        let options = SocketOptions {
+            receive_timeout: Duration::from_millis(100),
+            ..SocketOptions::default()
+        };
+        let mut socket = ConntrackSocket::open_with(options).unwrap();
+        // As if the request had been sent, and its answer lost.
+        let sequence = socket.next_sequence(1);
+        let mut dump = Dump::new(&mut socket, DumpState::new(sequence, Filter::default()));
+        assert!(dump.next_buffer().unwrap().is_none());
+        let outcome = dump.finish();
+        assert!(!outcome.complete);
+        assert_eq!(outcome.reason, Some(Incomplete::NoProgress));
+        // The next request does not wait for that answer for ever.
+        assert_eq!(socket.unfinished, Some(sequence));
+        socket.settle("settle").unwrap();
+        assert_eq!(socket.unfinished, None);
+    }
+
+    #[test]
+    fn sequence_numbers_wrap_past_zero() {
+        let mut socket = ConntrackSocket::open().unwrap();
+        socket.sequence = u32::MAX - 2;
+        assert_eq!(socket.next_sequence(2), u32::MAX - 1);
+        assert_eq!(socket.next_sequence(3), 1);
+        assert_eq!(socket.next_sequence(1), 4);
     }
 }

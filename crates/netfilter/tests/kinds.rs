@@ -6,7 +6,7 @@
     reason = "a test may stop at the first surprise"
 )]
 
-use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::net::{IpAddr, SocketAddr};
 
 use netfilter::testing::{self, Entry, Maker, Zone, dump, in_tracked_namespace};
 use netfilter::{Counters, Filter, ProtocolState, Status, Tuple};
@@ -287,95 +287,5 @@ fn without_accounting_and_timestamps_there_are_none() {
         testing::udp_exchange(socket("127.0.0.1:40001"), socket("127.0.0.1:53"), 10, None);
         let entry = only();
         assert_eq!((entry.counters, entry.start), (None, None));
-    });
-}
-
-#[test]
-fn translated_connections_show_both_sides_of_the_translation() {
-    in_tracked_namespace(|| {
-        // Masquerading takes the interface's first address of more than host scope.
-        testing::run("ip", &["address", "add", "192.0.2.1/32", "dev", "lo"]);
-        testing::nft(
-            "table inet nat {
-                chain out { type nat hook output priority -100;
-                    ip daddr 127.0.0.2 udp dport 5300 dnat ip to 127.0.0.3:53
-                    ip daddr 127.0.0.4 udp dport 5301 dnat ip to 127.0.0.5:53
-                    ip6 daddr ::1 udp dport 5302 redirect to :53
-                }
-                chain post { type nat hook postrouting priority 100;
-                    ip daddr 127.0.0.6 meta l4proto udp snat ip to 127.0.0.7:7000
-                    ip daddr 127.0.0.5 meta l4proto udp snat ip to 127.0.0.8:7001
-                    ip daddr 127.0.0.9 meta l4proto udp masquerade to :7002
-                }
-            }",
-        );
-        let (source, destination) = (Status::SRC_NAT, Status::DST_NAT);
-        for (near, far, reply_from, reply_to, status) in [
-            (
-                "127.0.0.1:40010",
-                "127.0.0.2:5300",
-                "127.0.0.3:53",
-                "127.0.0.1:40010",
-                destination,
-            ),
-            (
-                "127.0.0.1:40011",
-                "127.0.0.4:5301",
-                "127.0.0.5:53",
-                "127.0.0.8:7001",
-                source | destination,
-            ),
-            (
-                "127.0.0.1:40012",
-                "127.0.0.6:53",
-                "127.0.0.6:53",
-                "127.0.0.7:7000",
-                source,
-            ),
-            (
-                "127.0.0.1:40013",
-                "127.0.0.9:53",
-                "127.0.0.9:53",
-                "192.0.2.1:7002",
-                source,
-            ),
-            (
-                "[::1]:40014",
-                "[::1]:5302",
-                "[::1]:53",
-                "[::1]:40014",
-                destination,
-            ),
-        ] {
-            let client = UdpSocket::bind(near).unwrap();
-            client.send_to(&[0; 10], far).unwrap();
-            let entry = only();
-            assert_eq!(entry.original, tuple(socket(near), socket(far), 17));
-            assert_eq!(entry.reply, tuple(socket(reply_from), socket(reply_to), 17));
-            assert_eq!(
-                Status(entry.status.0 & (source | destination).0),
-                status,
-                "{near}"
-            );
-            Maker::open().unwrap().flush().unwrap();
-        }
-    });
-}
-
-#[test]
-fn translations_made_over_netlink_are_read() {
-    in_tracked_namespace(|| {
-        let connection = tuple(socket("10.0.0.1:1000"), socket("10.0.0.2:80"), 6);
-        let entry = made(Entry {
-            source_nat: Some(("192.0.2.1".parse().unwrap(), 2000)),
-            destination_nat: Some(("192.0.2.2".parse().unwrap(), 8080)),
-            ..Entry::new(connection)
-        });
-        assert_eq!(entry.original, connection);
-        assert_eq!(
-            entry.reply,
-            tuple(socket("192.0.2.2:8080"), socket("192.0.2.1:2000"), 6)
-        );
-        assert!(entry.status.contains(Status::SRC_NAT | Status::DST_NAT));
     });
 }
