@@ -11,6 +11,7 @@
 use std::fs;
 use std::hint::black_box;
 use std::net::Ipv4Addr;
+use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
@@ -210,6 +211,8 @@ impl Raised {
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
+            // Out of reach of what ends this process together with its group.
+            .process_group(0)
             .spawn()
             .map_err(|error| format!("sh: {error}"))?;
         let raised = Self {

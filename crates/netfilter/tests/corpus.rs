@@ -8,21 +8,18 @@
 )]
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use netfilter::testing::decoders;
 use netfilter::{Connection, Problem};
 
-/// The golden messages of one kind, and what fuzzing found worth keeping.
+/// The golden messages of one kind. What fuzzing finds is kept beside them.
 fn corpus(kind: &str) -> Vec<Vec<u8>> {
-    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
-    let kept = root.join("fuzz/corpus").join(kind);
-    let mut paths: Vec<PathBuf> = [root.join("tests/data").join(kind), kept]
-        .iter()
-        .filter_map(|directory| fs::read_dir(directory).ok())
-        .flatten()
-        .map(|entry| entry.unwrap().path())
-        .collect();
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/data")
+        .join(kind);
+    let entries = fs::read_dir(&directory).unwrap();
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
     paths.sort();
     assert!(!paths.is_empty(), "no corpus for {kind}");
     paths.iter().map(|path| fs::read(path).unwrap()).collect()
