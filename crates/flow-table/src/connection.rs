@@ -88,7 +88,7 @@ pub(crate) struct Connection {
     pub(crate) side: u32,
     /// End of the last settled record in seconds since 1970; 0: none.
     pub(crate) record_end_s: u32,
-    /// The request (poll, lookup) that it was last seen by, or the last one made before an event.
+    /// Requests (polls, lookups) with a lower number than this were made before the last observation was merged.
     pub(crate) stamp: u32,
     /// Without counters: monotonic second at which the kernel would drop it.
     pub(crate) expires_s: u32,

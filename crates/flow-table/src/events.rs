@@ -5,7 +5,8 @@
 //! (a) a connection created by NEW while a dump runs carries that dump's number, so that the dump's end does not end it;
 //! (b) a destroyed incarnation keeps its slot until no dump runs that was begun before its DESTROY was merged;
 //! (c) DESTROY ends only the incarnation with its id and start;
-//! (d) an observation that was requested before a newer one was merged is dropped;
+//! (d) an observation that was requested before a newer one was merged is dropped: merging one stamps the connection with
+//!     a number above those of all requests so far;
 //! (e) DESTROY of an incarnation that the table does not know is a complete flow.
 
 use crate::connection::{State, backwards, flag};
@@ -39,9 +40,13 @@ impl FlowTable {
             sequence: self.sequence,
         };
         let found = self.candidates(&key, hash, seen);
-        match found.current {
-            Some(_) => {}
-            None => self.first_sight(request, Source::New, seen, &key, hash, admission, now),
+        // One that a dump or a lookup missed and whose DESTROY is still to come: its NEW comes before that.
+        let late = found
+            .similar_gone
+            .and_then(|slot| self.slots.get(slot))
+            .is_some_and(|connection| !connection.has(flag::DESTROYED));
+        if found.current.is_none() && !late {
+            self.first_sight(request, Source::New, seen, &key, hash, admission, now);
         }
     }
 
@@ -98,7 +103,7 @@ impl FlowTable {
     }
 
     fn destroy_known(&mut self, slot: u32, seen: &Observation, now: Now) {
-        self.update(slot, self.sequence, Source::Destroy, seen, now);
+        self.update(slot, Source::Destroy, seen, now);
         self.end(slot, flag::GONE | flag::DESTROYED, now);
     }
 

@@ -178,10 +178,9 @@ impl FlowTable {
         let Some(connection) = self.slots.get(slot) else {
             return;
         };
-        let scope = connection.scope;
         let remembered = self.config.events
             && (!connection.has(flag::DESTROYED)
-                || self.running.iter().any(|(poll, _)| poll.scope.0 == scope));
+                || self.older_poll_runs(connection.scope, connection.stamp));
         if !remembered {
             self.free(slot);
         }

@@ -80,7 +80,7 @@ impl FlowTable {
             // Rule (b), and a dump that shows a destroyed entry's last moment. One that a complete dump missed and a later
             // one shows is there after all.
             if connection.has(flag::DESTROYED)
-                || !before(connection.stamp, at)
+                || before(at, connection.stamp)
                 || found.current.is_some()
                 || found.exact_gone > 1
             {
@@ -95,7 +95,7 @@ impl FlowTable {
             return self.observe_known(slot, request, source, seen, key, hash, admission, now);
         }
         if let Some(connection) = found.similar_gone.and_then(|slot| self.slots.get(slot))
-            && !before(connection.stamp, at)
+            && before(at, connection.stamp)
         {
             return; // Rule (b): asked for before it was destroyed.
         }
@@ -137,19 +137,15 @@ impl FlowTable {
                 .counters
                 .is_some_and(|counters| backwards(&counters, &connection.totals));
         let nameless = !connection.has(flag::KERNEL_START) && start_of(seen).is_none();
-        if went_back && connection.stamp == request.sequence && !nameless {
-            return self.release_awaited(slot, now); // The same dump, in the wrong order.
-        }
         let protocol = seen.original.protocol;
         let reopened = nameless
             && closed(protocol, connection.protocol_state)
-            && !closed(protocol, seen.protocol_state)
-            && connection.stamp != request.sequence;
+            && !closed(protocol, seen.protocol_state);
         if went_back || reopened {
             self.replace(Some(slot), now);
             return self.first_sight(request, source, seen, key, hash, admission, now);
         }
-        self.update(slot, request.sequence, source, seen, now);
+        self.update(slot, source, seen, now);
     }
 
     /// Every incarnation of the key that may be meant.
@@ -208,22 +204,17 @@ impl FlowTable {
     /// The kernel holds another incarnation now: this one has ended with its last known counters.
     fn replace(&mut self, slot: Option<u32>, now: Now) {
         if let Some(slot) = slot {
+            let stamp = self.newer_than_all();
             if let Some(connection) = self.slots.get_mut(slot) {
-                connection.stamp = self.sequence;
+                connection.stamp = stamp;
             }
             self.end(slot, flag::GONE, now);
         }
     }
 
     /// What is new about a known connection.
-    pub(crate) fn update(
-        &mut self,
-        slot: u32,
-        stamp: u32,
-        source: Source,
-        seen: &Observation,
-        now: Now,
-    ) {
+    pub(crate) fn update(&mut self, slot: u32, source: Source, seen: &Observation, now: Now) {
+        let stamp = self.newer_than_all();
         let Some(connection) = self.slots.get_mut(slot) else {
             return;
         };
@@ -441,7 +432,12 @@ impl FlowTable {
             generation: self.slots.next_generation(),
             names: names.0,
             record_end_s: baseline.record_end_s,
-            stamp: request.sequence,
+            // A NEW event tells less than the dump that may be running.
+            stamp: if source == Source::New {
+                self.sequence
+            } else {
+                self.newer_than_all()
+            },
             expires_s: expires_s(seen, now),
             status: seen.status as u16,
             scope: request.scope.0,

@@ -61,7 +61,7 @@ pub struct FlowTable {
     /// Polls begun and not ended.
     pub(crate) running: Vec<(Poll, Now)>,
     pub(crate) sweeps: VecDeque<Sweep>,
-    /// Polls and lookups are numbered in the order of their requests.
+    /// Polls and lookups are numbered in the order of their requests, in steps of two.
     pub(crate) sequence: u32,
     /// Due connections that a lookup must confirm, out of the queue.
     pub(crate) awaiting: VecDeque<Key>,
@@ -329,8 +329,13 @@ impl FlowTable {
     }
 
     pub(crate) fn next_request(&mut self) -> u32 {
-        self.sequence = self.sequence.wrapping_add(1);
+        self.sequence = self.sequence.wrapping_add(2);
         self.sequence
+    }
+
+    /// A number between the last request's and the next one's.
+    pub(crate) fn newer_than_all(&self) -> u32 {
+        self.sequence.wrapping_add(1)
     }
 
     pub(crate) fn scope_mut(&mut self, scope: Scope) -> &mut ScopeState {

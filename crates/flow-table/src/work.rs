@@ -81,7 +81,7 @@ impl FlowTable {
 
     fn sweep_slot(&mut self, sweep: &Sweep, now: Now) -> bool {
         let slot = sweep.slot;
-        let Some(connection) = self.slots.get_mut(slot) else {
+        let Some(connection) = self.slots.get(slot) else {
             return false;
         };
         let state = connection.state();
@@ -90,7 +90,7 @@ impl FlowTable {
         }
         if connection.has(flag::GONE) {
             let over = match connection.has(flag::DESTROYED) {
-                true => !before(sweep.poll.sequence, connection.stamp) && self.is_last(sweep),
+                true => !self.older_poll_runs(connection.scope, connection.stamp),
                 false => {
                     sweep.began.monotonic_ms
                         >= connection.since_ms.get().saturating_add(DESTROY_DELAY_MS)
@@ -107,8 +107,10 @@ impl FlowTable {
         }
         if self.config.confirm_absent && matches!(state, State::Live | State::Idle) {
             if !connection.has(flag::SUSPECT) {
-                connection.set(flag::SUSPECT);
                 self.suspects.push_back(slot);
+                if let Some(connection) = self.slots.get_mut(slot) {
+                    connection.set(flag::SUSPECT);
+                }
             }
             return false;
         }
@@ -116,12 +118,10 @@ impl FlowTable {
         true
     }
 
-    /// No poll of the scope runs that was begun before, or with, the sweep's.
-    fn is_last(&self, sweep: &Sweep) -> bool {
-        !self
-            .running
-            .iter()
-            .any(|(poll, _)| poll.scope == sweep.poll.scope)
+    /// A poll of the scope runs that may still show what was there before this stamp.
+    pub(crate) fn older_poll_runs(&self, scope: u8, stamp: u32) -> bool {
+        let older = |poll: &Poll| poll.scope.0 == scope && before(poll.sequence, stamp);
+        self.running.iter().any(|(poll, _)| older(poll))
     }
 
     fn in_flight(&self, slot: u32) -> bool {

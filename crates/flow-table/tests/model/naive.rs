@@ -196,7 +196,7 @@ impl Naive {
     }
 
     pub fn begin(&mut self, scope: u8) -> u32 {
-        self.sequence += 1;
+        self.sequence += 2;
         self.refused_now[usize::from(scope)] = 0;
         self.sequence
     }
@@ -232,7 +232,7 @@ impl Naive {
             .collect();
         if let [flow] = gone[..]
             && current.is_none()
-            && self.flows[flow].stamp < at
+            && self.flows[flow].stamp <= at
         {
             self.flows[flow].gone = false;
             return self.known(flow, at, seen, now);
@@ -241,7 +241,7 @@ impl Naive {
             || self
                 .flows
                 .iter()
-                .any(|flow| flow.gone && perhaps(flow) && flow.stamp >= at)
+                .any(|flow| flow.gone && perhaps(flow) && flow.stamp > at)
         {
             return;
         }
@@ -257,7 +257,7 @@ impl Naive {
     }
 
     fn replace(&mut self, flow: usize, now: Now) {
-        self.flows[flow].stamp = self.sequence;
+        self.flows[flow].stamp = self.sequence + 1;
         self.vanish(flow, now);
     }
 
@@ -294,18 +294,13 @@ impl Naive {
         let back =
             matches!((seen.totals, flow.totals), (Some(new), Some(old)) if backwards(new, old));
         let nameless = seen.start.is_none() && flow.kernel_start.is_none();
-        if back && flow.stamp == at && !nameless {
-            return;
-        }
-        let reopened = nameless
-            && closed(seen.tcp, flow.tcp_state)
-            && !closed(seen.tcp, seen.tcp_state)
-            && flow.stamp != at;
+        let reopened =
+            nameless && closed(seen.tcp, flow.tcp_state) && !closed(seen.tcp, seen.tcp_state);
         if back || reopened {
             self.replace(at_flow, now);
             return self.first_sight(at, seen, now);
         }
-        flow.stamp = at;
+        flow.stamp = self.sequence + 1;
         let moved = match seen.totals {
             Some(totals) => std::mem::replace(&mut flow.totals, Some(totals)) != Some(totals),
             None => {
@@ -484,7 +479,7 @@ impl Naive {
             gone: false,
             recorded: saved.recorded,
             record_end_s: saved.record_end_s,
-            stamp: at,
+            stamp: self.sequence + 1,
             expires: now.monotonic_ms / 1000 + u64::from(seen.timeout),
             tcp_state: seen.tcp_state,
             forced: false,
