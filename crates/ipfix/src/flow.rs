@@ -2,6 +2,8 @@
 
 use std::net::IpAddr;
 
+use crate::names::Names;
+
 /// Packets and octets of one direction. Octets are IP lengths, header included.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
@@ -88,45 +90,4 @@ pub struct Denied<'a> {
     pub firewall_event: u8,
     /// The log prefix, at most 65,535 octets of it are written.
     pub prefix: &'a str,
-}
-
-/// Names of a connection's ends, interned by the caller: one value serves many connections. Unknown: empty, 0.
-/// A name longer than 65,535 octets is cut at a character's edge when written.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-#[expect(
-    missing_docs,
-    reason = "each field is the element of that name in Antrea's registry"
-)]
-pub struct Names {
-    pub source_pod_name: String,
-    pub source_pod_namespace: String,
-    pub source_node_name: String,
-    pub destination_pod_name: String,
-    pub destination_pod_namespace: String,
-    pub destination_node_name: String,
-    /// `namespace/name:port`.
-    pub destination_service_port_name: String,
-    pub ingress_policy: PolicyNames,
-    pub egress_policy: PolicyNames,
-    /// 0 unspecified, 1 within a node, 2 between nodes, 3 to external, 4 from external.
-    pub flow_type: u8,
-    pub egress_name: String,
-    /// Text of an address.
-    pub egress_ip: String,
-    pub egress_node_name: String,
-}
-
-/// The network policy rule that let a connection pass, or refused it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct PolicyNames {
-    /// Name of the policy.
-    pub name: String,
-    /// Its namespace; empty for a cluster's.
-    pub namespace: String,
-    /// 0 none, 1 Kubernetes, 2 Antrea, 3 Antrea cluster, 4 Kubernetes cluster.
-    pub policy_type: u8,
-    /// Name of the rule.
-    pub rule_name: String,
-    /// 0 none, 1 allow, 2 drop, 3 reject.
-    pub rule_action: u8,
 }

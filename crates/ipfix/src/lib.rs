@@ -12,6 +12,7 @@ mod encode;
 mod error;
 mod flow;
 mod json;
+mod names;
 
 pub mod element;
 pub mod message;
@@ -29,6 +30,7 @@ pub use encode::format::Format;
 pub use encode::options::Statistics;
 pub use encode::session::Session;
 pub use error::{DecodeError, FormatError, ProfileError};
-pub use flow::{Counters, Denied, Flow, Names, PolicyNames};
+pub use flow::{Counters, Denied, Flow};
 pub use json::JsonLines;
+pub use names::{NameTexts, Names, PolicyNames};
 pub use profile::Profile;

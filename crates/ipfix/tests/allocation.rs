@@ -19,7 +19,8 @@ use std::sync::Arc;
 
 use golden::{tcp4, tcp6};
 use ipfix::{
-    BodyEncoder, DecoderSession, Flow, Format, JsonLines, Names, Profile, Pushed, Session,
+    BodyEncoder, DecoderSession, Flow, Format, JsonLines, NameTexts, Names, Profile, Pushed,
+    Session,
 };
 
 struct Counting;
@@ -59,12 +60,12 @@ fn allocations(work: impl FnOnce()) -> u64 {
 }
 
 fn names() -> Names {
-    Names {
+    Names::new(NameTexts {
         source_pod_name: "checkout-7d9f8b6c4-x2x7q".into(),
         source_pod_namespace: "shop".into(),
         destination_service_port_name: "shop/payments:https".into(),
-        ..Names::default()
-    }
+        ..NameTexts::default()
+    })
 }
 
 #[test]

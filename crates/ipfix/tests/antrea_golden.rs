@@ -13,7 +13,9 @@ mod golden;
 use std::sync::Arc;
 
 use golden::{assert_octets, ip, octets, tcp4, tcp6};
-use ipfix::{BodyEncoder, Flow, Format, Names, PolicyNames, Profile, Pushed, Session, Statistics};
+use ipfix::{
+    BodyEncoder, Flow, Format, NameTexts, Names, PolicyNames, Profile, Pushed, Session, Statistics,
+};
 
 fn format(max: usize) -> Arc<Format> {
     Arc::new(Format::new(&Profile::antrea(), 0x811c_9dc5, max).unwrap())
@@ -107,7 +109,7 @@ fn policy(name: &str, action: u8) -> PolicyNames {
 
 #[test]
 fn a_service_flow_with_all_names() {
-    let names = Names {
+    let names = Names::new(NameTexts {
         source_pod_name: "web-0".into(),
         source_pod_namespace: "shop".into(),
         source_node_name: "k1".into(),
@@ -121,7 +123,7 @@ fn a_service_flow_with_all_names() {
         egress_name: "e".into(),
         egress_ip: "1.2.3.4".into(),
         egress_node_name: "k3".into(),
-    };
+    });
     // 192.0.2.1 > 198.51.100.2:443, a Service; the endpoint is 10.0.0.9:8443, which sees 203.0.113.5:1024.
     let flow = Flow {
         reply_source: ip("10.0.0.9"),

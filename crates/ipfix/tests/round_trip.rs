@@ -16,8 +16,8 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use ipfix::{
-    BodyEncoder, Counters, DecoderSession, Denied, Flow, Format, JsonLines, Names, PolicyNames,
-    Profile, Pushed, Record, Session, Sink,
+    BodyEncoder, Counters, DecoderSession, Denied, Flow, Format, JsonLines, NameTexts, Names,
+    PolicyNames, Profile, Pushed, Record, Session, Sink,
 };
 use naive::Naive;
 use proptest::prelude::*;
@@ -75,7 +75,7 @@ fn names() -> impl Strategy<Value = Names> {
         .prop_map(|(texts, ingress_policy, egress_policy, flow_type)| {
             let mut texts = texts.into_iter();
             let mut next = || texts.next().unwrap_or_default();
-            Names {
+            Names::new(NameTexts {
                 source_pod_name: next(),
                 source_pod_namespace: next(),
                 source_node_name: next(),
@@ -89,7 +89,7 @@ fn names() -> impl Strategy<Value = Names> {
                 egress_name: next(),
                 egress_ip: next(),
                 egress_node_name: next(),
-            }
+            })
         })
 }
 

@@ -12,7 +12,7 @@ mod golden;
 use std::sync::Arc;
 
 use golden::{assert_octets, ip, octets, tcp4, tcp6};
-use ipfix::{BodyEncoder, Denied, Flow, Format, Names, Profile, Pushed, Session};
+use ipfix::{BodyEncoder, Denied, Flow, Format, NameTexts, Names, Profile, Pushed, Session};
 
 const EXPORT_TIME: u32 = 0x6957_35b0;
 
@@ -461,11 +461,11 @@ fn with_names_every_template_ends_in_names_of_antreas_registry() {
             .count(),
         12
     );
-    let known = Names {
+    let known = Names::new(NameTexts {
         source_pod_name: "web-0".into(),
         source_pod_namespace: "shop".into(),
-        ..Names::default()
-    };
+        ..NameTexts::default()
+    });
     let mut encoder = BodyEncoder::new(&format);
     encoder.push(
         &Flow {

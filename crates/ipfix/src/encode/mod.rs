@@ -4,6 +4,8 @@
 
 pub(crate) mod body;
 pub(crate) mod format;
+pub(crate) mod octets;
 pub(crate) mod options;
 pub(crate) mod session;
 pub(crate) mod step;
+mod value;

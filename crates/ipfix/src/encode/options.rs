@@ -3,7 +3,7 @@
 
 use crate::element::{DataType, Element, ElementId};
 use crate::encode::format::Format;
-use crate::encode::step::string;
+use crate::encode::octets::string;
 use crate::registry;
 use crate::template::{FieldSpecifier, Template, VARIABLE};
 

@@ -2,7 +2,7 @@
 //!
 //! One variant a value: two variants may share an element where the profiles mean different things by it (the antrea
 //! profile's destination is the endpoint, the standard profile's is the original destination). How a variant is
-//! written is in `encode::step`.
+//! written is in `encode::value`.
 
 use crate::element::ElementId;
 use crate::template::{FieldSpecifier, VARIABLE};

@@ -73,7 +73,7 @@ pub(crate) fn standard(name: &str, flow: &Flow<'_>) -> Option<Naive> {
     };
     let service_name = flow
         .names
-        .map_or("", |names| &names.destination_service_port_name);
+        .map_or("", |names| &names.texts().destination_service_port_name);
     let service = flow.mark & 16 == 16 || !service_name.is_empty();
     let nowhere = if v4 {
         IpAddr::from([0; 4])
@@ -186,8 +186,8 @@ pub(crate) fn standard(name: &str, flow: &Flow<'_>) -> Option<Naive> {
 }
 
 fn names(name: &str, flow: &Flow<'_>) -> Option<Naive> {
-    let none = ipfix::Names::default();
-    let names = flow.names.unwrap_or(&none);
+    let none = ipfix::NameTexts::default();
+    let names = flow.names.map_or(&none, |names| names.texts());
     let text = match name {
         "sourcePodName" => &names.source_pod_name,
         "sourcePodNamespace" => &names.source_pod_namespace,
