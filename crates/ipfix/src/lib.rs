@@ -20,9 +20,10 @@ mod profile;
 pub mod registry;
 pub mod template;
 
+pub use decode::limits::{DecodeStats, Limits};
 pub use decode::record::{Fields, Record};
 pub use decode::sequence::SequenceCheck;
-pub use decode::session::{DecodeStats, DecoderSession, Limits, Sink};
+pub use decode::session::{DecoderSession, Sink};
 pub use decode::template::{Column, ReceivedTemplate};
 pub use decode::value::Value;
 pub use encode::body::{Body, BodyEncoder, Pushed};

@@ -307,6 +307,8 @@ const ANTREA: [&str; 48] = [
 ];
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+
     #[test]
     fn the_standard_profile_round_trips(flows in prop::collection::vec(flow(), 0..20), max in 200..2000_usize) {
         check(&Profile::standard(None).unwrap(), &flows, max, &STANDARD[..32], naive::standard);

@@ -7,13 +7,14 @@ use std::collections::HashMap;
 
 use ahash::RandomState;
 
+use crate::decode::framing::{fill, header, split_set};
+use crate::decode::limits::{DecodeStats, Limits};
 use crate::decode::record::Record;
 use crate::decode::sequence::SequenceCheck;
 use crate::decode::template::{ReceivedTemplate, TemplateRecord, parse};
 use crate::error::DecodeError;
 use crate::message::{
-    FIRST_TEMPLATE, HEADER_LEN, MessageHeader, OPTIONS_TEMPLATE_SET, SET_HEADER_LEN, SetHeader,
-    TEMPLATE_SET,
+    FIRST_TEMPLATE, HEADER_LEN, MessageHeader, OPTIONS_TEMPLATE_SET, TEMPLATE_SET,
 };
 use crate::template::Template;
 
@@ -21,52 +22,6 @@ use crate::template::Template;
 pub trait Sink {
     /// One data record; options records too ([`ReceivedTemplate::is_options`]).
     fn record(&mut self, record: &Record<'_>);
-}
-
-/// Bounds on what a session may make the decoder remember. A message is at most 65,535 octets by its own length field,
-/// and no value is longer than its message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
-    /// Templates and options templates of all domains. Default 1,024.
-    pub templates: usize,
-    /// Fields of one template. Default 1,024.
-    pub fields_per_template: usize,
-    /// Fields of all templates together. Default 32,768.
-    pub fields: usize,
-    /// Observation domains. Default 1,024.
-    pub domains: usize,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self {
-            templates: 1024,
-            fields_per_template: 1024,
-            fields: 32_768,
-            domains: 1024,
-        }
-    }
-}
-
-/// What a session has seen.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct DecodeStats {
-    /// Messages read to their end.
-    pub messages: u64,
-    /// Messages given up at a fault. A stream has one at most.
-    pub bad_messages: u64,
-    /// Data records handed out, options records included.
-    pub records: u64,
-    /// Data sets passed over because their template is not known.
-    pub unknown_template_sets: u64,
-    /// Sets passed over because their id (0, 1, 4 to 255) has no meaning yet.
-    pub reserved_sets: u64,
-    /// Templates that replaced a different one of the same id without a withdrawal.
-    pub redefined_templates: u64,
-    /// Times that a domain's sequence number jumped ahead.
-    pub sequence_gaps: u64,
-    /// Data records that these jumps stand for.
-    pub missing_records: u64,
 }
 
 /// The decoder's side of one transport session.
@@ -381,51 +336,4 @@ impl DecoderSession {
             keep
         });
     }
-}
-
-/// Moves octets from a chunk until `pending` has `len`, or the chunk is used up; what is left of the chunk.
-fn fill<'a>(pending: &mut Vec<u8>, len: usize, chunk: &'a [u8]) -> &'a [u8] {
-    let missing = len.saturating_sub(pending.len()).min(chunk.len());
-    let (taken, rest) = chunk.split_at_checked(missing).unwrap_or((chunk, &[]));
-    pending.extend_from_slice(taken);
-    rest
-}
-
-/// The header at the front, once all of it is there.
-fn header(octets: &[u8]) -> Result<Option<MessageHeader>, DecodeError> {
-    let Some(octets) = octets.first_chunk() else {
-        return Ok(None);
-    };
-    let header = MessageHeader::parse(octets).map_err(|found| DecodeError::Version { found })?;
-    if usize::from(header.length) < HEADER_LEN {
-        return Err(DecodeError::MessageLength {
-            length: header.length,
-        });
-    }
-    Ok(Some(header))
-}
-
-type Split<'a> = (SetHeader, &'a [u8], &'a [u8]);
-
-/// The set at the front: its header, its body, and what follows; `None` at the message's end.
-fn split_set(octets: &[u8]) -> Result<Option<Split<'_>>, DecodeError> {
-    if octets.is_empty() {
-        return Ok(None);
-    }
-    let Some((head, _)) = octets.split_first_chunk::<SET_HEADER_LEN>() else {
-        return Err(DecodeError::TrailingOctets {
-            octets: octets.len(),
-        });
-    };
-    let set = SetHeader::parse(*head);
-    let wrong = || DecodeError::SetLength {
-        id: set.id,
-        length: set.length,
-        left: octets.len(),
-    };
-    let (whole, rest) = octets
-        .split_at_checked(set.length.into())
-        .ok_or_else(wrong)?;
-    let body = whole.get(SET_HEADER_LEN..).ok_or_else(wrong)?;
-    Ok(Some((set, body, rest)))
 }

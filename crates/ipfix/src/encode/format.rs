@@ -1,6 +1,7 @@
 //! A format: a profile compiled for one observation domain and one maximum message size.
 
-use crate::encode::step::{self, Step};
+use crate::encode::compile::compile;
+use crate::encode::step::Step;
 use crate::error::FormatError;
 use crate::message::{FIRST_TEMPLATE, HEADER_LEN, MAX_MESSAGE_LEN, SET_HEADER_LEN};
 use crate::profile::shape::Shape;
@@ -76,7 +77,7 @@ impl Format {
                     scope_fields: 0,
                     fields,
                 },
-                steps: step::compile(&layout.fields),
+                steps: compile(&layout.fields),
                 lane: if rules == Rules::OneSet { index } else { 0 },
                 layout,
             });

@@ -1,8 +1,9 @@
-//! The way out: a flow enters a [`BodyEncoder`], message bodies leave it, a [`Session`] stamps their headers.
+//! The way out: a flow enters a [`crate::BodyEncoder`], message bodies leave it, a [`crate::Session`] stamps their headers.
 //!
-//! Read [`Format`] and [`BodyEncoder`] first.
+//! Read [`crate::Format`] and [`crate::BodyEncoder`] first.
 
 pub(crate) mod body;
+mod compile;
 pub(crate) mod format;
 pub(crate) mod octets;
 pub(crate) mod options;

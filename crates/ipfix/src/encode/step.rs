@@ -1,16 +1,17 @@
 //! The steps that a template compiles to: each pushes one value, or a run of values that often stand together, onto
 //! the message. A record is the run of its template's steps; nothing is looked up or allocated on the way.
 
+use crate::encode::compile::{NAMES_EGRESS, NAMES_ENDS, NAMES_POLICIES};
 use crate::encode::value::{
     cluster, endpoint_ports, milliseconds, proxy_snat, proxy_snat_port, push_field, seconds,
     service, v4, v6,
 };
 use crate::flow::Flow;
 use crate::names::Names;
-use crate::profile::field::Field::{self, *};
+use crate::profile::field::Field;
 
 /// One push. The runs exist for speed alone: they write what their fields would write one by one, which a test checks.
-/// Each run is named for the constant that lists its fields.
+/// Each run is named for the constant in `encode::compile` that lists its fields.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Step {
     One(Field),
@@ -28,112 +29,6 @@ pub(crate) enum Step {
     NamesEgress,
     AntreaTailV4,
     AntreaTailV6,
-}
-
-const TIMES: &[Field] = &[StartMilliseconds, EndMilliseconds, EndReason];
-const TRANSPORT_V4: &[Field] = &[
-    SourceV4,
-    DestinationV4,
-    SourcePort,
-    DestinationPort,
-    Protocol,
-];
-const TRANSPORT_V6: &[Field] = &[
-    SourceV6,
-    DestinationV6,
-    SourcePort,
-    DestinationPort,
-    Protocol,
-];
-const COUNTERS: &[Field] = &[
-    PacketTotal,
-    OctetTotal,
-    ReversePacketTotal,
-    ReverseOctetTotal,
-    PacketDelta,
-    OctetDelta,
-    ReversePacketDelta,
-    ReverseOctetDelta,
-];
-const KERNEL: &[Field] = &[IngressVrf, EgressVrf, Mark, ConntrackId];
-const ANTREA_HEAD: &[Field] = &[
-    StartSeconds,
-    EndSeconds,
-    EndReason,
-    EndpointSourcePort,
-    EndpointPort,
-    Protocol,
-    PacketTotal,
-    OctetTotal,
-    PacketDelta,
-    OctetDelta,
-];
-const ENDPOINTS_V4: &[Field] = &[SourceV4, EndpointV4];
-const ENDPOINTS_V6: &[Field] = &[SourceV6, EndpointV6];
-const ANTREA_REVERSE: &[Field] = &[
-    ReversePacketTotal,
-    ReverseOctetTotal,
-    ReversePacketDelta,
-    ReverseOctetDelta,
-];
-/// What [`Names::ends`] holds.
-const NAMES_ENDS: &[Field] = &[
-    SourcePodName,
-    SourcePodNamespace,
-    SourceNodeName,
-    DestinationPodName,
-    DestinationPodNamespace,
-    DestinationNodeName,
-];
-/// What [`Names::policies`] holds.
-const NAMES_POLICIES: &[Field] = &[
-    ServicePortName,
-    IngressPolicyName,
-    IngressPolicyNamespace,
-    IngressPolicyType,
-    IngressRuleName,
-    IngressRuleAction,
-    EgressPolicyName,
-    EgressPolicyNamespace,
-    EgressPolicyType,
-    EgressRuleName,
-    EgressRuleAction,
-];
-/// What [`Names::egress`] holds.
-const NAMES_EGRESS: &[Field] = &[FlowType, EgressName, EgressIp, EgressNodeName];
-const ANTREA_TAIL_V4: &[Field] = &[ProxySnatPort, ClusterV4, ProxySnatV4, ServiceV4];
-const ANTREA_TAIL_V6: &[Field] = &[ProxySnatPort, ClusterV6, ProxySnatV6, ServiceV6];
-
-const RUNS: [(&[Field], Step); 14] = [
-    (TIMES, Step::Times),
-    (TRANSPORT_V4, Step::TransportV4),
-    (TRANSPORT_V6, Step::TransportV6),
-    (COUNTERS, Step::Counters),
-    (KERNEL, Step::Kernel),
-    (ANTREA_HEAD, Step::AntreaHead),
-    (ENDPOINTS_V4, Step::EndpointsV4),
-    (ENDPOINTS_V6, Step::EndpointsV6),
-    (ANTREA_REVERSE, Step::AntreaReverse),
-    (NAMES_ENDS, Step::NamesEnds),
-    (NAMES_POLICIES, Step::NamesPolicies),
-    (NAMES_EGRESS, Step::NamesEgress),
-    (ANTREA_TAIL_V4, Step::AntreaTailV4),
-    (ANTREA_TAIL_V6, Step::AntreaTailV6),
-];
-
-/// The steps that write these fields in this order.
-pub(crate) fn compile(fields: &[Field]) -> Box<[Step]> {
-    let mut steps = Vec::with_capacity(fields.len());
-    let mut rest = fields;
-    while let [first, after @ ..] = rest {
-        let run = RUNS
-            .iter()
-            .find_map(|(run, step)| Some((*step, rest.strip_prefix(*run)?)));
-        let (step, after) = run.unwrap_or((Step::One(*first), after));
-        steps.push(step);
-        rest = after;
-    }
-    steps.into_boxed_slice()
 }
 
 /// Puts values together on the stack, so that the message grows once for all of them. The length is their sum.
@@ -298,6 +193,7 @@ impl<const N: usize> Run<N> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::encode::compile::RUNS;
     use crate::flow::Counters;
     use crate::names::{NameTexts, PolicyNames};
 

@@ -24,6 +24,8 @@ use crate::message::MessageHeader;
 pub struct JsonLines {
     out: Vec<u8>,
     records: u64,
+    /// Octets that the last text took: room for the next one at once.
+    room: usize,
     options_records: bool,
     /// `,"message":{…}}\n` of the message and template that wrote the last record.
     message: Vec<u8>,
@@ -36,6 +38,7 @@ impl JsonLines {
         Self {
             out: Vec::new(),
             records: 0,
+            room: 0,
             options_records,
             message: Vec::new(),
             message_of: None,
@@ -44,6 +47,7 @@ impl JsonLines {
 
     /// The text since the last call, and the records in it.
     pub fn take(&mut self) -> (Vec<u8>, u64) {
+        self.room = self.out.len();
         (
             std::mem::take(&mut self.out),
             std::mem::take(&mut self.records),
@@ -86,6 +90,9 @@ impl Sink for JsonLines {
         let scope_fields = usize::from(record.template.template().scope_fields);
         if scope_fields > 0 && !self.options_records {
             return;
+        }
+        if self.out.capacity() == 0 {
+            self.out.reserve(self.room);
         }
         let start = self.out.len();
         let mut fields = record.fields();
