@@ -34,6 +34,7 @@ test('packets and octets of each flow equal the kernel’s at its end, both dire
 
 test('each connection ends with flowEndReason 3 exactly once, and as its last record', async (t) => {
 	const { exported, left } = await report;
+	t.is(exported.length, 10);
 	for (const { key, reasons } of exported) {
 		t.is(reasons.filter((reason) => reason === 3).length, 1, `${key}: ${reasons}`);
 		t.is(reasons.at(-1), 3, `${key}: ${reasons}`);

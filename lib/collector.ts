@@ -145,14 +145,16 @@ export class Collector extends EventEmitter<CollectorEvents> implements AsyncIte
 			if (this.#full) source.pause();
 			await source.done;
 		}
-		if (this.#targets.length === 0) this.#end();
+		if (this.#targets.length > 0) return;
+		this.#ended = true;
+		this.#wake();
 	}
 
 	/** Closes listeners and sessions. What was decoded can still be read; then the iteration ends. */
 	async stop(): Promise<void> {
 		this.#ended = true;
-		await Promise.all(this.#sources.map((source) => source.close()));
-		this.#end();
+		await Promise.all(this.#sources.splice(0).map((source) => source.close()));
+		this.#wake();
 	}
 
 	[Symbol.asyncDispose](): Promise<void> {
@@ -231,11 +233,6 @@ export class Collector extends EventEmitter<CollectorEvents> implements AsyncIte
 	#resume(): void {
 		this.#full = false;
 		for (const source of this.#sources) source.resume();
-	}
-
-	#end(): void {
-		this.#ended = true;
-		this.#wake();
 	}
 
 	#wake(): void {

@@ -82,7 +82,9 @@ export class Lifetime implements SessionHost, SessionListener {
 			exported: (amount) => this.#ledger.addExported(amount),
 		});
 		this.#scheduler = new PollScheduler({
-			interval: this.#settings.pollInterval,
+			// With events the kernel tells by itself; what is left of polling is the resync.
+			interval:
+				this.#settings.source === 'events' ? this.#settings.resyncInterval : this.#settings.pollInterval,
 			maxPollShare: this.#settings.maxPollShare,
 			poll: () => {
 				this.#pollStartedAt = performance.now();
@@ -358,15 +360,15 @@ function nativeConfig(settings: Settings): NativeConfig {
 	const { maxConnections, stateFile } = settings;
 	return {
 		selection: selectionOf(settings),
-		source: 'poll',
+		source: settings.source,
 		activeTimeout: settings.activeTimeout,
 		idleTimeout: settings.idleTimeout,
 		staleTimeout: settings.staleTimeout,
 		whenFull: settings.whenFull,
 		initialDelta: settings.initialDelta,
 		pollRetryTimeout: settings.pollRetryTimeout,
-		resyncInterval: 0,
-		eventBufferSize: 0,
+		secondsEndMonotonic: settings.profile === 'antrea',
+		eventBufferSize: settings.eventBufferSize,
 		...(maxConnections !== undefined && { maxConnections }),
 		...(stateFile !== undefined && { stateFile }),
 	};

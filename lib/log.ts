@@ -1,6 +1,6 @@
 /** The program's log: JSON lines or short text on stderr. Nothing of the library logs; the commands do. */
-import { writeSync } from 'node:fs';
 import { type Logger, pino } from 'pino';
+import { writeStderr } from './cli/stderr.ts';
 import type { FlowExporter } from './exporter.ts';
 
 export type { Logger } from 'pino';
@@ -10,8 +10,6 @@ export interface LogOptions {
 	/** Default: pretty on a terminal, json elsewhere. */
 	format?: 'json' | 'pretty' | undefined;
 }
-
-const STDERR = 2;
 
 /** Writes at once: a log that is lost with the process that it explains is of no use. No worker thread. */
 export function createLogger({ level, format }: LogOptions): Logger {
@@ -50,12 +48,4 @@ export function prettify(line: string): string {
 	);
 	const clock = typeof time === 'string' ? time.slice(11, 23) : '';
 	return `${clock} ${String(level).toUpperCase().padEnd(5)} ${msg ?? ''}${rest.join('')}\n`;
-}
-
-function writeStderr(text: string): void {
-	try {
-		writeSync(STDERR, text);
-	} catch {
-		// Nobody reads it, or a full pipe would block: the work matters more than its log.
-	}
 }

@@ -155,8 +155,12 @@ function schema(numbers: boolean) {
 			profile: choice('standard', 'antrea').optional(),
 			/** Elements by name, in order, instead of the standard profile's. */
 			fields: list(text('an element name'), 'a list of element names').optional(),
-			/** `poll`: read the whole table each interval. Default: poll. */
-			source: choice('poll').optional(),
+			/** `poll`: read the whole table each interval; `events`: listen, look up before a deadline. Default: poll. */
+			source: choice('poll', 'events').optional(),
+			/** With events: how often the whole table is read all the same. Default: 5 min. */
+			resyncInterval: duration.optional(),
+			/** Octets of the event socket's receive buffer. Default: 8 MiB. */
+			eventBufferSize: integer(4096, 1_073_741_824).optional(),
 			/** Only these conntrack zones (0 is zone 0 only). Default: all. */
 			zones: list(u16, 'a list of zones').optional(),
 			/** Default: both. */
@@ -219,6 +223,14 @@ function schema(numbers: boolean) {
 	);
 }
 
+const schemas = new Map<string, ReturnType<typeof schema>>();
+
+function schemaFor(origin: 'javascript' | 'text') {
+	const made = schemas.get(origin) ?? schema(origin === 'javascript');
+	schemas.set(origin, made);
+	return made;
+}
+
 type Parsed = z.output<ReturnType<typeof schema>>;
 type ParsedCollector = NonNullable<Parsed['collectors']>[number];
 /** What `new FlowExporter()` takes, `signal` aside. */
@@ -257,6 +269,9 @@ export type Settings = Omit<
 const DEFAULTS = {
 	delivery: 'failover',
 	profile: 'standard',
+	source: 'poll',
+	resyncInterval: 300_000,
+	eventBufferSize: 8 * 1024 * 1024,
 	zones: [] as number[],
 	families: ['ipv4', 'ipv6'] as Array<'ipv4' | 'ipv6'>,
 	exclude: [] as string[],
@@ -302,7 +317,7 @@ export function resolveOptions(layers: readonly Layer[], origin: 'javascript' | 
 			return typeof key === 'number' ? `${name}[${key}]` : `${name}.${String(key)}`;
 		}, '');
 
-	const outcome = schema(origin === 'javascript').safeParse(merged, { reportInput: true });
+	const outcome = schemaFor(origin).safeParse(merged, { reportInput: true });
 	if (!outcome.success) {
 		const issue = outcome.error.issues[0];
 		if (issue?.code === 'unrecognized_keys') {

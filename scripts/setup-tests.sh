@@ -2,9 +2,12 @@
 # Installs what the tests need beyond Node and cargo, or names it.
 set -eu
 
+# Not the PATH of npm: an nft of node_modules/.bin is another program.
+PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+
 missing=
 for pair in nft:nftables ip:iproute2 conntrack:conntrack unshare:util-linux; do
-	command -v "${pair%%:*}" >/dev/null 2>&1 || [ -x "/usr/sbin/${pair%%:*}" ] || missing="$missing ${pair#*:}"
+	command -v "${pair%%:*}" >/dev/null 2>&1 || missing="$missing ${pair#*:}"
 done
 [ -n "$missing" ] || exit 0
 

@@ -28,8 +28,15 @@ export function track(): void {
 	run('nft', 'add rule inet track out ct state new counter');
 }
 
+/** Not the PATH of npm: an `nft` of node_modules/.bin is another program. */
+const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
+
 export function run(command: string, ...args: string[]): string {
-	return execFileSync(command, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
+	return execFileSync(command, args, {
+		encoding: 'utf8',
+		stdio: ['ignore', 'pipe', 'pipe'],
+		env: { ...process.env, PATH },
+	});
 }
 
 /** What `conntrack -L` says now, for both families; `port` leaves out what has it at either end. */

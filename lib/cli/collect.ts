@@ -1,9 +1,9 @@
 /** `collect`: the embedded collector alone. */
-import { writeSync } from 'node:fs';
 import { Collector, type CollectorOptions, parseLines } from '../collector.ts';
 import { AgentError } from '../errors.ts';
 import { Output } from './output.ts';
 import { onStopSignal } from './signals.ts';
+import { writeStderr } from './stderr.ts';
 import { Table } from './table.ts';
 
 export interface CollectFlags {
@@ -17,8 +17,6 @@ export interface CollectFlags {
 	tlsKey?: string;
 }
 
-const STDERR = 2;
-
 export async function collect(flags: CollectFlags): Promise<number> {
 	const { tlsCa: ca, tlsCert: cert, tlsKey: key } = flags;
 	const options: CollectorOptions = {
@@ -30,7 +28,7 @@ export async function collect(flags: CollectFlags): Promise<number> {
 		...(key !== undefined && { key }),
 	};
 	const collector = new Collector(options);
-	const say = (text: string) => writeSync(STDERR, `${text}\n`);
+	const say = (text: string) => writeStderr(`${text}\n`);
 	let failed: string | undefined;
 	collector.on('disconnect', ({ peer, transport, error }) => {
 		if (error === null) return;

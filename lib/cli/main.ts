@@ -1,11 +1,11 @@
 #!/usr/bin/env node
-import { readFileSync, writeSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 /** The command line. Exit codes: 0 done, 1 failed, 2 wrong usage or configuration. Commands are loaded when called. */
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { type AgentError, messageOf, OptionError } from '../errors.ts';
 import { addFlags } from './settings.ts';
+import { writeStderr } from './stderr.ts';
 
-const STDERR = 2;
 const USAGE_CODES: ReadonlySet<string> = new Set(['ERR_OPTION', 'ERR_CONFIG', 'ERR_INVALID_OPTION']);
 
 /** The version from package.json, which is one level above both lib/ and dist/. */
@@ -83,7 +83,7 @@ async function main(): Promise<number> {
 			// Commander has printed what there is to say.
 			return error.exitCode === 0 ? 0 : 2;
 		}
-		writeSync(STDERR, `conntrack-ipfix: ${messageOf(error)}\n`);
+		writeStderr(`conntrack-ipfix: ${messageOf(error)}\n`);
 		const wrongUsage =
 			error instanceof OptionError || (error instanceof Error && USAGE_CODES.has((error as AgentError).code));
 		return wrongUsage ? 2 : 1;

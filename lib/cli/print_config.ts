@@ -5,6 +5,7 @@ import { formatEndpoint, formatTarget } from '../target.ts';
 
 const DURATIONS: ReadonlySet<string> = new Set([
 	'pollInterval',
+	'resyncInterval',
 	'activeTimeout',
 	'idleTimeout',
 	'staleTimeout',

@@ -73,7 +73,20 @@ const FLAGS: readonly Flag[] = [
 		argument: 'NAMES',
 		help: 'elements of a record, in order, with commas between',
 	},
-	{ option: 'source', name: 'source', kind: 'text', argument: 'NAME', help: 'poll (default)' },
+	{
+		option: 'source',
+		name: 'source',
+		kind: 'text',
+		argument: 'NAME',
+		help: 'poll or events (default: poll)',
+	},
+	{
+		option: 'resyncInterval',
+		name: 'resync-interval',
+		kind: 'text',
+		argument: 'TIME',
+		help: 'with events: how often the table is read all the same (default: 5m)',
+	},
 	{
 		option: 'zones',
 		name: 'zone',

@@ -1,0 +1,166 @@
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
+import { mkdtemp, writeFile } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import test from 'ava';
+import { Collector, type CollectorOptions, type FlowRecord } from '../lib/index.ts';
+import { DATA_SET, message, TEMPLATE_SET } from './support/records.ts';
+
+const TEMPLATE = message(TEMPLATE_SET);
+const DATA = message(DATA_SET);
+/** What the record of DATA_SET says, by hand; 0x60000000 is 2021-01-14T08:25:36Z. */
+const RECORD = {
+	sourceIPv4Address: '192.0.2.7',
+	destinationTransportPort: 443,
+	octetDeltaCount: 1500,
+	message: {
+		exportTime: '2021-01-14T08:25:36.000Z',
+		observationDomainId: 1,
+		sequenceNumber: 0,
+		templateId: 256,
+	},
+};
+
+async function listening(options: Partial<CollectorOptions> & { kind?: string } = {}) {
+	const { kind = 'tcp', ...rest } = options;
+	const collector = new Collector({ listen: [`${kind}://127.0.0.1:0`], ...rest });
+	await collector.start();
+	const port = Number(collector.addresses[0]?.split(':').at(-1));
+	return { collector, port };
+}
+
+async function read(collector: Collector, count: number): Promise<FlowRecord[]> {
+	const records: FlowRecord[] = [];
+	for await (const batch of collector) {
+		records.push(...batch);
+		if (records.length >= count) break;
+	}
+	return records;
+}
+
+test('a record comes out as the message says, whatever the stream’s chunks', async (t) => {
+	const { collector, port } = await listening();
+	const socket = connect(port, '127.0.0.1').setNoDelay();
+	for (const octet of Buffer.concat([TEMPLATE, DATA])) {
+		socket.write(Buffer.of(octet));
+		await new Promise((resolve) => setImmediate(resolve));
+	}
+	t.deepEqual(await read(collector, 1), [RECORD]);
+	socket.destroy();
+	await collector.stop();
+});
+
+test('a malformed message closes the stream’s session with its reason; what came before it is kept', async (t) => {
+	const { collector, port } = await listening();
+	const ended = once(collector, 'disconnect');
+	const socket = connect(port, '127.0.0.1');
+	socket.on('error', () => undefined).resume();
+	socket.write(Buffer.concat([TEMPLATE, DATA, message(DATA_SET, { version: 9 }), DATA]));
+	await once(socket, 'close');
+	const [{ error, transport }] = await ended;
+	t.regex(error, /version/i);
+	t.is(transport, 'tcp');
+	t.is(collector.stats().records, 1);
+	t.is(collector.stats().sessions, 0);
+	await collector.stop();
+});
+
+test('another session goes on when one is closed', async (t) => {
+	const { collector, port } = await listening();
+	const good = connect(port, '127.0.0.1');
+	good.write(TEMPLATE);
+	const bad = connect(port, '127.0.0.1');
+	bad.on('error', () => undefined).resume();
+	bad.write('GET / HTTP/1.1\r\n\r\n');
+	await once(bad, 'close');
+	good.write(DATA);
+	t.is((await read(collector, 1)).length, 1);
+	good.destroy();
+	await collector.stop();
+});
+
+test('a malformed datagram is skipped and counted, the session stays', async (t) => {
+	const { collector, port } = await listening({ kind: 'udp' });
+	const malformed = once(collector, 'malformed');
+	const socket = createSocket('udp4');
+	for (const datagram of [TEMPLATE, Buffer.from('nonsense'), DATA]) {
+		await new Promise((resolve) => socket.send(datagram, port, '127.0.0.1', resolve));
+	}
+	t.deepEqual(await read(collector, 1), [RECORD]);
+	t.is(typeof (await malformed)[0].error, 'string');
+	t.is(collector.stats().malformed, 1);
+	socket.close();
+	await collector.stop();
+});
+
+test('templates belong to their session', async (t) => {
+	const { collector, port } = await listening();
+	const first = connect(port, '127.0.0.1');
+	first.end(TEMPLATE);
+	await once(first, 'close');
+	const second = connect(port, '127.0.0.1');
+	second.end(Buffer.concat([DATA, TEMPLATE, message(DATA_SET, { sequence: 7 })]));
+	const [record] = await read(collector, 1);
+	t.like(
+		record,
+		{ message: { sequenceNumber: 7 } },
+		'the data before this session’s template is not read with another’s',
+	);
+	await collector.stop();
+});
+
+test('sessions beyond the bound are refused and counted', async (t) => {
+	const { collector, port } = await listening({ maxSessions: 1 });
+	const first = connect(port, '127.0.0.1');
+	await once(collector, 'connect');
+	const second = connect(port, '127.0.0.1');
+	second.on('error', () => undefined).resume();
+	await once(second, 'close');
+	t.like(collector.stats(), { sessions: 1, refusedSessions: 1 });
+	first.destroy();
+	await collector.stop();
+});
+
+test('a reader that does not read holds the senders back, not the memory', async (t) => {
+	const { collector, port } = await listening({ maxQueuedBytes: 10_000 });
+	const socket = connect(port, '127.0.0.1');
+	socket.on('error', () => undefined);
+	socket.write(TEMPLATE);
+	const many = Buffer.concat(Array.from({ length: 2_000 }, (_, sequence) => message(DATA_SET, { sequence })));
+	for (let round = 0; round < 200; round += 1) socket.write(many);
+	await new Promise((resolve) => setTimeout(resolve, 300));
+	const { queuedBytes, records } = collector.stats();
+	// One chunk of a socket, 64 KiB, may be decoded after the queue is full: about 2,200 records of 210 octets.
+	t.true(queuedBytes >= 10_000 && queuedBytes < 1_000_000, String(queuedBytes));
+	t.true(records < 400_000);
+	const before = records;
+	t.true((await read(collector, before + 1)).length > before, 'it goes on when somebody reads');
+	socket.destroy();
+	await collector.stop();
+});
+
+test('files are read to their end, and one that is cut says so', async (t) => {
+	const folder = await mkdtemp(join(tmpdir(), 'collector-'));
+	const [whole, cut] = [join(folder, 'whole'), join(folder, 'cut')];
+	await writeFile(whole, Buffer.concat([TEMPLATE, DATA, DATA]));
+	await writeFile(cut, Buffer.concat([TEMPLATE, DATA, DATA.subarray(0, 20)]));
+	const collector = new Collector({ files: [whole, cut, join(folder, 'missing')] });
+	const errors: Array<string | null> = [];
+	collector.on('disconnect', ({ error }) => errors.push(error));
+	let records = 0;
+	for await (const batch of collector) records += batch.length;
+	t.is(records, 3);
+	t.is(errors[0], null);
+	t.is(typeof errors[1], 'string');
+	t.regex(errors[2] ?? '', /ENOENT/);
+});
+
+test('a port in use is an error of the start, and nothing stays bound', async (t) => {
+	const { collector, port } = await listening();
+	const other = new Collector({ listen: ['tcp://127.0.0.1:0', `tcp://127.0.0.1:${port}`] });
+	await t.throwsAsync(other.start(), { message: /EADDRINUSE/ });
+	t.deepEqual(other.addresses, []);
+	await collector.stop();
+});
