@@ -293,7 +293,7 @@ fn logged(capture: &mut Capture) {
         "table inet deny {
             chain out { type filter hook output priority 10;
             udp dport 9999 meta mark set 0x2a log prefix \"denied: \" group 5 drop
-            tcp dport 9998 log prefix \"denied tcp\" group 5 reject
+            tcp dport 9998 log prefix \"denied tcp\" group 5 reject with tcp reset
             }
         }",
     );

@@ -245,7 +245,7 @@ fn mark_labels_timeout_and_zones_are_those_that_were_given() {
                 (shared, original, reply)
             );
             assert_eq!((entry.mark, entry.labels), (0x8000_0001, labels));
-            assert!(matches!(entry.timeout, Some(998..=1000)));
+            assert!(matches!(entry.timeout, Some(900..=1000)));
         }
     });
 }

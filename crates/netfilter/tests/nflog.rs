@@ -15,7 +15,7 @@ use netfilter::testing::{in_tracked_namespace, nft};
 const RULES: &str = "table inet deny {
     chain out { type filter hook output priority 10;
         udp dport 9999 meta mark set 0x2a log prefix \"udp denied\" group 5 drop
-        tcp dport 9998 log prefix \"tcp denied\" group 5 reject
+        tcp dport 9998 log prefix \"tcp denied\" group 5 reject with tcp reset
     }
     chain in { type filter hook input priority 10;
         udp dport 9997 log prefix \"in\" group 6 drop
