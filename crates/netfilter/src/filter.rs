@@ -154,8 +154,8 @@ impl TupleFilter {
 
     fn write(&self, request: &mut Request, family: Family) {
         use tuple::cta as part;
-        // For IPv6 addresses the kernel (seen on 6.18) has the comparison the wrong way round and leaves out the
-        // entries that match: it is asked for IPv4 addresses only.
+        // Asked for an IPv6 address, the kernel (seen on 6.18) leaves out the very entries that have it: it is asked for
+        // IPv4 addresses only.
         let v4 = |address: &IpAddr| address.is_ipv4() && family == Family::Ipv4;
         let source = self.source.filter(v4);
         let destination = self.destination.filter(v4);
