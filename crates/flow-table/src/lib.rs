@@ -1,4 +1,7 @@
 //! Connections, their deadlines, and what is to be exported when.
+#[cfg(test)]
+extern crate self as flow_table;
+
 mod batch;
 mod chunked;
 mod config;
@@ -10,6 +13,8 @@ mod key;
 mod life;
 mod loss;
 mod merge;
+#[cfg(test)]
+mod model;
 mod observation;
 mod outside;
 mod record;

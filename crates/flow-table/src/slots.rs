@@ -239,18 +239,15 @@ impl Slots {
         }
     }
 
-    /// The slots of one family's topmost range, if they should move down so that memory can go back.
-    pub(crate) fn to_move(&self) -> Option<std::ops::Range<u32>> {
-        let range = |ranges: usize, len: usize, family: u32| {
-            let first = (ranges - 1) * RANGE;
-            (first as u32) << 1 | family..(len as u32) << 1 | family
+    /// The slots of one family's topmost range, highest first, if they should move down so that memory can go back.
+    pub(crate) fn to_move(&self) -> Option<impl Iterator<Item = u32> + use<>> {
+        let (ranges, len, family) = match (self.v4.sparse(), self.v6.sparse()) {
+            (true, _) => (self.v4.ranges.len(), self.v4.slots.len(), 0),
+            (false, true) => (self.v6.ranges.len(), self.v6.slots.len(), 1),
+            (false, false) => return None,
         };
-        if self.v4.sparse() {
-            return Some(range(self.v4.ranges.len(), self.v4.slots.len(), 0));
-        }
-        self.v6
-            .sparse()
-            .then(|| range(self.v6.ranges.len(), self.v6.slots.len(), 1))
+        let places = (ranges - 1) * RANGE..len;
+        Some(places.rev().map(move |place| (place as u32) << 1 | family))
     }
 
     /// One step of giving back memory above the last range in use; true: there is more.

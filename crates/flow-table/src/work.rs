@@ -182,12 +182,12 @@ impl FlowTable {
         if self.exporting {
             return false;
         }
-        let Some(range) = self.slots.to_move() else {
+        let Some(slots) = self.slots.to_move() else {
             return false;
         };
         let pinned = flag::IN_FLIGHT | flag::AWAITING | flag::SUSPECT;
         let mut moved = 0;
-        for slot in range.rev().step_by(2) {
+        for slot in slots {
             let Some(connection) = self.slots.get(slot) else {
                 continue;
             };

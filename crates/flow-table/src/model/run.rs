@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use flow_table::*;
 use proptest::sample::Index;
 
-use crate::naive::{ACTIVE, IDLE, Item, Naive, Seen, State, scope_of};
-use crate::support::{self, EPOCH_NS, at, everyone};
+use super::naive::{ACTIVE, IDLE, Item, Naive, Seen, State, scope_of};
+use super::support::{self, EPOCH_NS, at, everyone};
 
 pub const TUPLES: usize = 9;
 
@@ -396,7 +396,7 @@ impl Run {
     /// Every due connection whose turn is before this one has been met: none of them had a record to give.
     fn meet_before(&mut self, turn: (bool, u64)) {
         loop {
-            let before = |flow: &&crate::naive::Flow| {
+            let before = |flow: &&super::naive::Flow| {
                 flow.due(self.ms, self.naive.stopping)
                     .is_some_and(|due| due < turn)
             };

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use flow_table::EndReason::{self, Active, EndDetected, Forced, Idle, LackOfResources};
 use flow_table::{Loss, Now};
 
-use crate::run::Setup;
-use crate::support::EPOCH_NS;
+use super::run::Setup;
+use super::support::EPOCH_NS;
 
 pub const ACTIVE: u64 = 60_001;
 pub const IDLE: u64 = 15_002;
@@ -125,6 +125,9 @@ pub struct Saved {
     pub done: bool,
 }
 
+/// By tuple and id.
+pub type SavedFlows = HashMap<(usize, u32), Vec<Saved>>;
+
 #[derive(Clone, Copy)]
 struct Out {
     sums: [u64; 2],
@@ -146,7 +149,8 @@ pub struct Naive {
     pub complete: [Vec<u64>; 3],
     pub wanted: usize,
     pub sweeps: Vec<(u8, u32)>,
-    pub saved: Option<(u64, HashMap<(usize, u32), Vec<Saved>>)>,
+    /// When the state file was written, and what is left of it.
+    pub saved: Option<(u64, SavedFlows)>,
     outside: HashMap<(usize, u32), Out>,
     next_number: u64,
 }
@@ -282,7 +286,7 @@ impl Naive {
 
     fn clean(&mut self) {
         self.flows.retain(|flow| {
-            !(flow.gone && flow.state == State::Done && !flow.in_flight && !flow.unexported())
+            !flow.gone || flow.state != State::Done || flow.in_flight || flow.unexported()
         });
     }
 
@@ -302,7 +306,7 @@ impl Naive {
         }
         flow.stamp = self.sequence + 1;
         let moved = match seen.totals {
-            Some(totals) => std::mem::replace(&mut flow.totals, Some(totals)) != Some(totals),
+            Some(totals) => flow.totals.replace(totals) != Some(totals),
             None => {
                 let expires = now.monotonic_ms / 1000 + u64::from(seen.timeout);
                 let moved = expires > flow.expires + 1 || flow.tcp_state != seen.tcp_state;
@@ -357,7 +361,7 @@ impl Naive {
                 self.outside.insert(key, out);
                 if self.has_room(growth != [0, 0]) {
                     self.outside.remove(&key);
-                    self.add(at, seen, now, Saved::nothing(totals), false);
+                    self.add(seen, now, Saved::nothing(totals), false);
                 } else if !out.evicted {
                     self.refused_now[scope] += 1;
                 }
@@ -366,7 +370,7 @@ impl Naive {
         }
         let (saved, fresh) = self.baseline(seen, now);
         if self.has_room(true) {
-            return self.add(at, seen, now, saved, fresh);
+            return self.add(seen, now, saved, fresh);
         }
         let (all, before) = (sums(totals), sums(saved.exported));
         self.lost(
@@ -454,7 +458,7 @@ impl Naive {
         self.outside.insert((flow.tuple, flow.id), out);
     }
 
-    fn add(&mut self, at: u32, seen: &Seen, now: Now, saved: Saved, fresh: bool) {
+    fn add(&mut self, seen: &Seen, now: Now, saved: Saved, fresh: bool) {
         let over = closed(seen.tcp, seen.tcp_state);
         self.next_number += 1;
         let mut flow = Flow {
@@ -684,8 +688,8 @@ impl Naive {
     }
 
     /// What the state file holds.
-    pub fn save(&self) -> HashMap<(usize, u32), Vec<Saved>> {
-        let mut saved: HashMap<_, Vec<Saved>> = HashMap::new();
+    pub fn save(&self) -> SavedFlows {
+        let mut saved = SavedFlows::new();
         for flow in self.flows.iter().filter(|flow| !flow.gone) {
             saved.entry((flow.tuple, flow.id)).or_default().push(Saved {
                 start: flow.kernel_start,
