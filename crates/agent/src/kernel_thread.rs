@@ -10,7 +10,8 @@ use std::sync::mpsc::SyncSender;
 use std::time::{Duration, Instant};
 
 use netfilter::ConntrackSocket;
-use netfilter::netns::Netns;
+use netfilter::netns::{Netns, NetnsIdentity};
+use netfilter::sysctl::Settings;
 
 use crate::events::EventReader;
 use crate::exporter::Shared;
@@ -18,6 +19,7 @@ use crate::notice::Notice;
 use crate::poll::{Poller, finish_work};
 use crate::selection::Selection;
 use crate::state_keeper::StateKeeper;
+use crate::warning::warnings;
 use crate::{Error, now};
 
 /// What the thread is started with.
@@ -167,6 +169,12 @@ impl KernelThread<'_> {
 
     /// Enters the namespace and opens the socket where that is not done yet.
     fn open(&mut self) -> Result<(), Error> {
+        if let Some(netns) = &self.side.netns {
+            // A socket keeps a namespace alive whose name is gone or means another one by now.
+            if self.poller.is_some() && netns.identity()? != NetnsIdentity::of_this_thread()? {
+                self.poller = None;
+            }
+        }
         if self.poller.as_ref().is_some_and(Poller::hears) {
             return Ok(());
         }
@@ -194,33 +202,15 @@ impl KernelThread<'_> {
         Ok(())
     }
 
-    /// Says what is missing in this namespace. Read here, because /proc/sys/net shows the namespace of the
+    /// Says what falsifies the export in this namespace. Read here, because /proc/sys/net shows the namespace of the
     /// thread that reads it.
     fn warn_once(&mut self) {
         if std::mem::replace(&mut self.warned, true) {
             return;
         }
-        for (name, code, consequence) in [
-            (
-                "acct",
-                "ACCOUNTING_OFF",
-                "packets and octets are not counted and are exported as 0",
-            ),
-            (
-                "timestamp",
-                "TIMESTAMPS_OFF",
-                "flows start when they are first seen, up to a poll interval late",
-            ),
-        ] {
-            let path = format!("/proc/sys/net/netfilter/nf_conntrack_{name}");
-            if std::fs::read_to_string(&path).is_ok_and(|value| value.trim() == "0") {
-                self.shared.tell(Notice::Warning {
-                    code,
-                    message: format!(
-                        "net.netfilter.nf_conntrack_{name} is 0: {consequence}; set it to 1 \
-                         (sysctl -w net.netfilter.nf_conntrack_{name}=1), it counts for connections made after that"
-                    ),
-                });
+        if let Ok(settings) = Settings::read() {
+            for (code, message) in warnings(&settings, self.side.event_buffer.is_some()) {
+                self.shared.tell(Notice::Warning { code, message });
             }
         }
     }

@@ -22,6 +22,7 @@ mod selection;
 mod state_file;
 mod state_keeper;
 mod wake;
+mod warning;
 
 pub use clock::now;
 pub use dump::{Dumped, dump};

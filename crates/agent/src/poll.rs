@@ -6,7 +6,7 @@
 use std::time::Instant;
 
 use flow_table::{Admission, NamesId, Observation, Poll, Progress, Scope};
-use netfilter::{ConntrackSocket, Counts, DumpOutcome, Family};
+use netfilter::{ConntrackSocket, Counts, DumpOutcome, Family, ZonePlan};
 
 use crate::events::{self, EventReader};
 use crate::exporter::Shared;
@@ -28,6 +28,8 @@ pub(crate) struct Poller {
     buffers: Vec<Vec<Observation>>,
     /// Connections of the last complete poll in the selected zones.
     last_selected: u64,
+    /// No dump brought entries of zones that were not asked for, as those of kernels before 6.8 do.
+    kernel_filters: bool,
 }
 
 impl Poller {
@@ -44,6 +46,7 @@ impl Poller {
             overrun: false,
             buffers: vec![Vec::new(); scopes],
             last_selected: 0,
+            kernel_filters: true,
         }
     }
 
@@ -59,10 +62,9 @@ impl Poller {
         let overrun = std::mem::take(&mut self.overrun);
 
         let mut pass = Pass::default();
-        let result = if self.one_dump_is_cheaper(&counts) {
-            self.dump_all_zones(shared, &mut pass)
-        } else {
-            self.dump_each_zone(shared, &mut pass)
+        let result = match self.zone_plan(&counts) {
+            ZonePlan::DumpAll => self.dump_all_zones(shared, &mut pass),
+            ZonePlan::DumpEach => self.dump_each_zone(shared, &mut pass),
         };
         shared.count_malformed(pass.malformed);
         self.merge_events(shared);
@@ -120,18 +122,13 @@ impl Poller {
         self.events.as_ref().is_none_or(EventReader::is_alive)
     }
 
-    /// With several zones: a dump that filters walks the whole table for each zone, at 0.24 us an entry it
-    /// leaves out and 1.6 us one it sends; a dump of everything costs 1.6 us an entry, once. Which is less
-    /// follows from how many of the entries were in the zones at the last poll.
-    fn one_dump_is_cheaper(&self, counts: &Counts) -> bool {
-        let zones = self.selection.zones.len();
-        if zones < 2 {
-            return false;
-        }
-        let entries = f64::from(counts.entries);
-        let selected = (self.last_selected as f64).min(entries);
-        let each = 0.24 * entries * zones as f64 + (1.6 - 0.24) * selected;
-        1.6 * entries < each
+    fn zone_plan(&self, counts: &Counts) -> ZonePlan {
+        ZonePlan::choose(
+            self.selection.zones.len(),
+            u64::from(counts.entries),
+            self.last_selected,
+            self.kernel_filters,
+        )
     }
 
     /// One dump for each selected zone, or one for all entries when no zone is selected.
@@ -211,6 +208,9 @@ impl Poller {
         }
         let outcome = dump.finish();
         pass.malformed += outcome.malformed;
+        if zone.is_some() && outcome.unwanted > 0 {
+            self.kernel_filters = false;
+        }
         Ok(outcome)
     }
 }

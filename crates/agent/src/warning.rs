@@ -1,0 +1,127 @@
+//! What the kernel's settings take away from an export, and how to mend it.
+
+use netfilter::sysctl::{EventMode, Settings};
+
+/// A code and a sentence for each setting that falsifies or limits the export. Settings count for connections that
+/// are made after they were changed.
+pub(crate) fn warnings(settings: &Settings, follows_events: bool) -> Vec<(&'static str, String)> {
+    let mut warnings = Vec::new();
+    let mut warn = |code, setting: &str, now: &str, consequence: &str| {
+        let name = format!("net.netfilter.nf_conntrack_{setting}");
+        warnings.push((
+            code,
+            format!("{name} is {now}: {consequence}; set it to 1 (sysctl -w {name}=1)"),
+        ));
+    };
+    if !settings.accounting {
+        warn(
+            "ACCOUNTING_OFF",
+            "acct",
+            "0",
+            "packets and octets are not counted, and are exported as 0",
+        );
+    }
+    if !settings.timestamps {
+        warn(
+            "TIMESTAMPS_OFF",
+            "timestamp",
+            "0",
+            "flows start when they are first seen, which is up to a poll interval late",
+        );
+    }
+    match settings.events {
+        _ if !follows_events => {}
+        Some(EventMode::Off) => warn(
+            "EVENTS_OFF",
+            "events",
+            "0",
+            "the kernel sends no events, and connections are seen and ended by the resync alone",
+        ),
+        Some(EventMode::Autodetect) if settings.count > 0 => warn(
+            "EVENTS_AUTODETECT",
+            "events",
+            "2",
+            "connections made while nobody listened send no event at their end, and the resync ends them",
+        ),
+        None => warnings.push((
+            "EVENTS_MISSING",
+            "this kernel was built without conntrack events: the resync alone sees connections; poll instead".to_owned(),
+        )),
+        Some(EventMode::Always | EventMode::Autodetect) => {}
+    }
+    warnings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SOUND: Settings = Settings {
+        accounting: true,
+        timestamps: true,
+        events: Some(EventMode::Always),
+        max: 262_144,
+        buckets: 65_536,
+        count: 7,
+    };
+
+    fn codes(settings: Settings, follows_events: bool) -> Vec<&'static str> {
+        warnings(&settings, follows_events)
+            .into_iter()
+            .map(|(code, _)| code)
+            .collect()
+    }
+
+    #[test]
+    fn sound_settings_warn_of_nothing() {
+        assert!(codes(SOUND, true).is_empty());
+        assert!(
+            codes(
+                Settings {
+                    events: None,
+                    ..SOUND
+                },
+                false
+            )
+            .is_empty()
+        );
+    }
+
+    #[test]
+    fn each_setting_that_matters_is_named_with_what_to_do() {
+        let off = Settings {
+            accounting: false,
+            timestamps: false,
+            events: Some(EventMode::Off),
+            ..SOUND
+        };
+        assert_eq!(
+            codes(off, true),
+            ["ACCOUNTING_OFF", "TIMESTAMPS_OFF", "EVENTS_OFF"]
+        );
+        let (_, text) = warnings(&off, false).swap_remove(0);
+        assert!(
+            text.ends_with("set it to 1 (sysctl -w net.netfilter.nf_conntrack_acct=1)"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn autodetection_matters_only_to_connections_older_than_the_listener() {
+        let autodetect = Settings {
+            events: Some(EventMode::Autodetect),
+            ..SOUND
+        };
+        assert_eq!(codes(autodetect, true), ["EVENTS_AUTODETECT"]);
+        assert!(
+            codes(
+                Settings {
+                    count: 0,
+                    ..autodetect
+                },
+                true
+            )
+            .is_empty()
+        );
+    }
+}

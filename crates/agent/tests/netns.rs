@@ -1,0 +1,135 @@
+//! An exporter of another network namespace, which vanishes and comes back as another one.
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a test that cannot go on has to stop"
+)]
+
+mod support;
+
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command};
+use std::time::{Duration, Instant};
+
+use agent::Notice;
+use netfilter::netns::{Netns, NetnsIdentity};
+use netfilter::testing::{in_namespace, run};
+
+use support::{Run, config, number};
+
+/// A process in a namespace of its own, ended with this value.
+struct Inhabitant(Child);
+
+impl Inhabitant {
+    fn new() -> Self {
+        let child = Command::new("unshare")
+            .args(["-n", "sleep", "60"])
+            .spawn()
+            .unwrap();
+        let inhabitant = Self(child);
+        let end = Instant::now() + Duration::from_secs(10);
+        let here = NetnsIdentity::of_this_thread().unwrap();
+        while Netns::Path(inhabitant.namespace()).identity().unwrap() == here {
+            assert!(Instant::now() < end, "unshare does not enter a namespace");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        inhabitant
+    }
+
+    fn namespace(&self) -> PathBuf {
+        format!("/proc/{}/ns/net", self.0.id()).into()
+    }
+
+    /// Makes a connection there, with the program `conntrack`.
+    fn connect(&self, port: u16) {
+        let net = format!("--net={}", self.namespace().display());
+        let port = port.to_string();
+        let entry = [
+            "-s",
+            "192.0.2.1",
+            "-d",
+            "198.51.100.1",
+            "--sport",
+            &port,
+            "--dport",
+            "53",
+        ];
+        let arguments = [
+            &[&net, "conntrack", "-I", "-p", "udp", "-t", "600"][..],
+            &entry,
+        ]
+        .concat();
+        run("nsenter", &arguments);
+    }
+}
+
+impl Drop for Inhabitant {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn point(link: &Path, target: &Path) {
+    let _ = std::fs::remove_file(link);
+    symlink(target, link).unwrap();
+}
+
+fn poll_fails(run: &mut Run) -> (&'static str, String) {
+    run.exporter.poll();
+    match run.wait(|notice| matches!(notice, Notice::Poll(_) | Notice::PollFailed { .. })) {
+        Notice::PollFailed { code, message } => (code, message),
+        other => panic!("the poll did not fail: {other:?}"),
+    }
+}
+
+#[test]
+fn a_namespace_that_vanishes_is_an_error_with_a_retry() {
+    in_namespace(|| {
+        let link = std::env::temp_dir().join(format!("ctipfix-netns-{}", std::process::id()));
+        let first = Inhabitant::new();
+        first.connect(1);
+        point(&link, &first.namespace());
+        let netns = Some(Netns::Path(link.clone()));
+        let mut run = Run::start(agent::Config { netns, ..config() });
+        assert_eq!(run.poll().ipv4, 1);
+
+        drop(first);
+        let (code, message) = poll_fails(&mut run);
+        assert_eq!(code, "ERR_NETNS");
+        assert!(message.contains(link.to_str().unwrap()), "{message}");
+        assert_eq!(
+            run.exporter.stats().table.live,
+            1,
+            "nothing ends because its kernel cannot be asked"
+        );
+
+        let second = Inhabitant::new();
+        second.connect(2);
+        second.connect(3);
+        point(&link, &second.namespace());
+        let summary = run.poll();
+        assert_eq!((summary.ipv4, summary.added, summary.ended), (2, 2, 1));
+        let records = run.export();
+        assert_eq!(records.len(), 1);
+        assert_eq!(number(&records[0], "sourceTransportPort"), 1);
+        std::fs::remove_file(&link).unwrap();
+    });
+}
+
+#[test]
+fn a_namespace_that_is_not_there_yet_is_waited_for() {
+    in_namespace(|| {
+        let link = std::env::temp_dir().join(format!("ctipfix-netns-late-{}", std::process::id()));
+        let netns = Some(Netns::Path(link.clone()));
+        let mut run = Run::start(agent::Config { netns, ..config() });
+        assert_eq!(poll_fails(&mut run).0, "ERR_NETNS");
+        let inhabitant = Inhabitant::new();
+        inhabitant.connect(1);
+        point(&link, &inhabitant.namespace());
+        assert_eq!(run.poll().ipv4, 1);
+        std::fs::remove_file(&link).unwrap();
+    });
+}
