@@ -1,23 +1,21 @@
 //! The handle that its owner holds: one flow table, one kernel thread, and the batches in flight.
 
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
 use std::sync::mpsc::sync_channel;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use flow_table::{FlowTable, InitialDelta, Loss, WhenFull};
 use ipfix::Format;
-use netfilter::Counts;
 use netfilter::netns::Netns;
 
 use crate::export::{BatchId, EncodedBatch, Export, FormatId, FormatSpec};
 use crate::kernel_thread::{self, KernelSide};
-use crate::notice::{Notice, Notices};
-use crate::own_sessions::{OwnSession, OwnSessions};
+use crate::notice::Notice;
+use crate::own_sessions::OwnSession;
 use crate::selection::Selection;
-use crate::wake::Requests;
+use crate::shared::{KernelStats, Shared};
 use crate::{Error, now};
 
 /// How an exporter reads and keeps connections.
@@ -66,110 +64,6 @@ pub struct Stats {
     pub records_too_large: u64,
 }
 
-/// What the kernel thread has met.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct KernelStats {
-    /// Entries of the namespace at the last poll.
-    pub entries: u32,
-    /// `nf_conntrack_max`, 0 when unknown.
-    pub max: u32,
-    /// Polls that ended, complete or not.
-    pub polls: u64,
-    /// Polls that failed.
-    pub poll_failures: u64,
-    /// Polls that did not see the whole table.
-    pub incomplete_dumps: u64,
-    /// Messages of the kernel that could not be read, and were skipped.
-    pub malformed_messages: u64,
-    /// Times that events were lost; each led to a dump.
-    pub event_overruns: u64,
-}
-
-/// What the kernel thread and the owner share.
-pub(crate) struct Shared {
-    table: Mutex<FlowTable>,
-    own: Mutex<OwnSessions>,
-    notices: Mutex<Notices>,
-    kernel: Mutex<KernelStats>,
-    pub(crate) requests: Requests,
-    wake_pending: AtomicBool,
-    wake: Box<dyn Fn() + Send + Sync>,
-}
-
-/// A panic inside a lock is caught at the thread's edge and ends the exporter; until then what the lock
-/// guards is still read for the statistics.
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-impl Shared {
-    /// Held for about a millisecond at most. Taken before [`Shared::own`] by whoever needs both.
-    pub(crate) fn table(&self) -> MutexGuard<'_, FlowTable> {
-        lock(&self.table)
-    }
-
-    pub(crate) fn own(&self) -> MutexGuard<'_, OwnSessions> {
-        lock(&self.own)
-    }
-
-    /// Leaves a notice for the owner and wakes it, unless a wake-up is still on its way.
-    pub(crate) fn tell(&self, notice: Notice) {
-        lock(&self.notices).push(notice);
-        if !self.wake_pending.swap(true, Ordering::AcqRel) {
-            (self.wake)();
-        }
-    }
-
-    pub(crate) fn set_kernel_counts(&self, counts: &Counts) {
-        let mut kernel = lock(&self.kernel);
-        kernel.entries = counts.entries;
-        kernel.max = counts.max.unwrap_or(0);
-    }
-
-    pub(crate) fn kernel_entries(&self) -> u32 {
-        lock(&self.kernel).entries
-    }
-
-    pub(crate) fn count_poll(&self) {
-        lock(&self.kernel).polls += 1;
-    }
-
-    pub(crate) fn count_poll_failure(&self) {
-        lock(&self.kernel).poll_failures += 1;
-    }
-
-    pub(crate) fn count_overrun(&self) {
-        lock(&self.kernel).event_overruns += 1;
-    }
-
-    /// The event thread cannot read any more.
-    pub(crate) fn events_ended(&self) {
-        self.tell(Notice::Warning {
-            code: "EVENTS_ENDED",
-            message: "conntrack events can no longer be read: they are asked for again at the next resync".to_owned(),
-        });
-    }
-
-    /// Something is due that the owner has not been told of.
-    pub(crate) fn tell_due(&self) {
-        if self
-            .table()
-            .next_deadline()
-            .is_some_and(|deadline| deadline <= now().monotonic_ms)
-        {
-            self.tell(Notice::Due);
-        }
-    }
-
-    pub(crate) fn count_incomplete(&self) {
-        lock(&self.kernel).incomplete_dumps += 1;
-    }
-
-    pub(crate) fn count_malformed(&self, messages: u64) {
-        lock(&self.kernel).malformed_messages += messages;
-    }
-}
-
 /// One exporter. Dropping it stops the kernel thread and joins it.
 pub struct Exporter {
     shared: Arc<Shared>,
@@ -199,18 +93,11 @@ impl Exporter {
             events: config.events,
             confirm_absent: config.selection.mark.is_some(),
         });
-        let shared = Arc::new(Shared {
-            table: Mutex::new(table),
-            own: Mutex::default(),
-            notices: Mutex::default(),
-            kernel: Mutex::default(),
-            requests: Requests::new().map_err(|errno| Error::System {
-                operation: "make an eventfd",
-                source: errno.into(),
-            })?,
-            wake_pending: AtomicBool::new(false),
-            wake,
-        });
+        let shared = Shared::new(table, wake).map_err(|errno| Error::System {
+            operation: "make an eventfd",
+            source: errno.into(),
+        })?;
+        let shared = Arc::new(shared);
         let side = KernelSide {
             selection: config.selection,
             netns: config.netns,
@@ -254,8 +141,7 @@ impl Exporter {
 
     /// What happened since the last call.
     pub fn notices(&self) -> Vec<Notice> {
-        self.shared.wake_pending.store(false, Ordering::Release);
-        lock(&self.shared.notices).drain()
+        self.shared.notices()
     }
 
     /// Adds a format, or finds the same one.
@@ -330,7 +216,7 @@ impl Exporter {
         Stats {
             table: self.shared.table().stats(),
             max_connections: self.max_connections,
-            kernel: *lock(&self.shared.kernel),
+            kernel: self.shared.kernel(),
             records_committed: self.export.committed(),
             records_too_large: self.export.too_large(),
         }

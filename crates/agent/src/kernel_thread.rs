@@ -14,10 +14,10 @@ use netfilter::netns::{Netns, NetnsIdentity};
 use netfilter::sysctl::Settings;
 
 use crate::events::EventReader;
-use crate::exporter::Shared;
 use crate::notice::Notice;
 use crate::poll::{Poller, finish_work};
 use crate::selection::Selection;
+use crate::shared::Shared;
 use crate::state_keeper::StateKeeper;
 use crate::warning::warnings;
 use crate::{Error, now};

@@ -9,12 +9,12 @@ use flow_table::{Admission, NamesId, Observation, Poll, Progress, Scope};
 use netfilter::{ConntrackSocket, Counts, DumpOutcome, Family, ZonePlan};
 
 use crate::events::{self, EventReader};
-use crate::exporter::Shared;
 use crate::notice::PollSummary;
 use crate::observation::observation;
 use crate::own_sessions::OwnSessions;
 use crate::refresh::{Refreshed, refresh};
 use crate::selection::Selection;
+use crate::shared::Shared;
 use crate::{Error, now};
 
 /// What a kernel thread needs to poll, kept from one poll to the next.

@@ -7,10 +7,10 @@
 use flow_table::{Answer, Observation, RefreshKey};
 use netfilter::{ConntrackSocket, Query, Tuple};
 
-use crate::exporter::Shared;
 use crate::observation::observation;
 use crate::poll::Strangers;
 use crate::selection::Selection;
+use crate::shared::Shared;
 use crate::{Error, now};
 
 /// Lookups of one round: a fraction of a millisecond of the table's time.

@@ -7,9 +7,9 @@ use std::path::PathBuf;
 
 use flow_table::{Progress, StateCursor};
 
-use crate::exporter::Shared;
 use crate::notice::Notice;
 use crate::now;
+use crate::shared::Shared;
 use crate::state_file::{self, SLICE, StateFileError, Writer};
 
 /// How often, in milliseconds.

@@ -1,5 +1,7 @@
 //! Files are made here by hand or by the writer, broken in one place, and read.
 
+use flow_table::{Counters, Tuple};
+
 use super::*;
 
 const BOOT: [u8; 16] = [7; 16];

@@ -1,0 +1,139 @@
+//! What the kernel thread and the owner of an exporter share, each part behind its own lock.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use flow_table::FlowTable;
+use netfilter::Counts;
+use rustix::io::Errno;
+
+use crate::notice::{Notice, Notices};
+use crate::now;
+use crate::own_sessions::OwnSessions;
+use crate::wake::Requests;
+
+/// What the kernel thread has met.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct KernelStats {
+    /// Entries of the namespace at the last poll.
+    pub entries: u32,
+    /// `nf_conntrack_max`, 0 when unknown.
+    pub max: u32,
+    /// Polls that ended, complete or not.
+    pub polls: u64,
+    /// Polls that failed.
+    pub poll_failures: u64,
+    /// Polls that did not see the whole table.
+    pub incomplete_dumps: u64,
+    /// Messages of the kernel that could not be read, and were skipped.
+    pub malformed_messages: u64,
+    /// Times that events were lost; each led to a dump.
+    pub event_overruns: u64,
+}
+
+/// What the kernel thread and the owner share.
+pub(crate) struct Shared {
+    table: Mutex<FlowTable>,
+    own: Mutex<OwnSessions>,
+    notices: Mutex<Notices>,
+    kernel: Mutex<KernelStats>,
+    pub(crate) requests: Requests,
+    wake_pending: AtomicBool,
+    wake: Box<dyn Fn() + Send + Sync>,
+}
+
+/// A panic inside a lock is caught at the thread's edge and ends the exporter; until then what the lock
+/// guards is still read for the statistics.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Shared {
+    pub(crate) fn new(table: FlowTable, wake: Box<dyn Fn() + Send + Sync>) -> Result<Self, Errno> {
+        Ok(Self {
+            table: Mutex::new(table),
+            own: Mutex::default(),
+            notices: Mutex::default(),
+            kernel: Mutex::default(),
+            requests: Requests::new()?,
+            wake_pending: AtomicBool::new(false),
+            wake,
+        })
+    }
+
+    /// Held for about a millisecond at most. Taken before [`Shared::own`] by whoever needs both.
+    pub(crate) fn table(&self) -> MutexGuard<'_, FlowTable> {
+        lock(&self.table)
+    }
+
+    pub(crate) fn own(&self) -> MutexGuard<'_, OwnSessions> {
+        lock(&self.own)
+    }
+
+    /// Leaves a notice for the owner and wakes it, unless a wake-up is still on its way.
+    pub(crate) fn tell(&self, notice: Notice) {
+        lock(&self.notices).push(notice);
+        if !self.wake_pending.swap(true, Ordering::AcqRel) {
+            (self.wake)();
+        }
+    }
+
+    /// What was told since the last call. The next notice wakes the owner again.
+    pub(crate) fn notices(&self) -> Vec<Notice> {
+        self.wake_pending.store(false, Ordering::Release);
+        lock(&self.notices).drain()
+    }
+
+    pub(crate) fn kernel(&self) -> KernelStats {
+        *lock(&self.kernel)
+    }
+
+    pub(crate) fn set_kernel_counts(&self, counts: &Counts) {
+        let mut kernel = lock(&self.kernel);
+        kernel.entries = counts.entries;
+        kernel.max = counts.max.unwrap_or(0);
+    }
+
+    pub(crate) fn kernel_entries(&self) -> u32 {
+        lock(&self.kernel).entries
+    }
+
+    pub(crate) fn count_poll(&self) {
+        lock(&self.kernel).polls += 1;
+    }
+
+    pub(crate) fn count_poll_failure(&self) {
+        lock(&self.kernel).poll_failures += 1;
+    }
+
+    pub(crate) fn count_overrun(&self) {
+        lock(&self.kernel).event_overruns += 1;
+    }
+
+    /// The event thread cannot read any more.
+    pub(crate) fn events_ended(&self) {
+        self.tell(Notice::Warning {
+            code: "EVENTS_ENDED",
+            message: "conntrack events can no longer be read: they are asked for again at the next resync".to_owned(),
+        });
+    }
+
+    /// Something is due that the owner has not been told of.
+    pub(crate) fn tell_due(&self) {
+        if self
+            .table()
+            .next_deadline()
+            .is_some_and(|deadline| deadline <= now().monotonic_ms)
+        {
+            self.tell(Notice::Due);
+        }
+    }
+
+    pub(crate) fn count_incomplete(&self) {
+        lock(&self.kernel).incomplete_dumps += 1;
+    }
+
+    pub(crate) fn count_malformed(&self, messages: u64) {
+        lock(&self.kernel).malformed_messages += messages;
+    }
+}
