@@ -1,4 +1,4 @@
-//! What a connection costs: first insert, updates, take and commit, at three sizes; figures are for all connections of a
+//! What a connection costs, in the thread's processor time: first insert, updates, take and commit, at three sizes; figures are for all connections of a
 //! pass, `thrpt` is connections a second. `cold` walks 64 MiB between two buffers, as the kernel's own walk would.
 #![allow(
     missing_docs,
@@ -10,7 +10,7 @@
 mod support;
 
 use std::hint::black_box;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use flow_table::*;
@@ -33,11 +33,11 @@ fn passes(c: &mut Criterion) {
                     .map(|_| {
                         let mut table = FlowTable::new(config(size as usize));
                         let poll = table.begin_poll(Scope(0), at(1_000));
-                        let begun = Instant::now();
+                        let begun = spent();
                         for chunk in flows.chunks(BUFFER) {
                             table.observe(poll, chunk, &mut everyone, at(1_000));
                         }
-                        begun.elapsed()
+                        support::spent() - begun
                     })
                     .sum()
             });
@@ -48,13 +48,13 @@ fn passes(c: &mut Criterion) {
         let mut timed = |table: &mut FlowTable, flows: &[Observation], buffer: usize| {
             ms += 1;
             let poll = table.begin_poll(Scope(0), at(ms));
-            let begun = Instant::now();
+            let begun = spent();
             for chunk in flows.chunks(buffer) {
                 table.observe(poll, chunk, &mut everyone, at(ms));
             }
-            let spent = begun.elapsed();
+            let time = support::spent() - begun;
             table.end_poll(poll, false, at(ms));
-            spent
+            time
         };
         group.bench_function("update without change", |b| {
             b.iter_custom(|times| (0..times).map(|_| timed(&mut table, &flows, BUFFER)).sum());
@@ -98,14 +98,14 @@ fn passes(c: &mut Criterion) {
                         move_all(&mut flows);
                         let mut table = FlowTable::new(config(size as usize));
                         poll(&mut table, &flows, 1_000, BUFFER);
-                        let begun = Instant::now();
+                        let begun = spent();
                         while let Some(batch) = table.take_batch(at(70_000), 1024, |record| {
                             black_box(record);
                             Taken::Yes
                         }) {
                             table.commit(batch, at(70_000));
                         }
-                        begun.elapsed()
+                        support::spent() - begun
                     })
                     .sum()
             });
@@ -136,7 +136,7 @@ fn cold(c: &mut Criterion) {
                 ms += 1;
                 move_all(&mut flows);
                 let poll = table.begin_poll(Scope(0), at(ms));
-                let mut spent = Duration::ZERO;
+                let mut time = Duration::ZERO;
                 for (n, chunk) in flows
                     .chunks(BUFFER)
                     .cycle()
@@ -149,14 +149,14 @@ fn cold(c: &mut Criterion) {
                     }
                     // What the decoder has just written is warm.
                     let chunk = chunk.to_vec();
-                    let begun = Instant::now();
+                    let begun = spent();
                     for part in chunk.chunks(buffer) {
                         table.observe(poll, part, &mut everyone, at(ms));
                     }
-                    spent += begun.elapsed();
+                    time += support::spent() - begun;
                 }
                 table.end_poll(poll, false, at(ms));
-                spent
+                time
             });
         });
     }

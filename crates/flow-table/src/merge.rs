@@ -68,6 +68,13 @@ impl FlowTable {
         admission: &mut impl Admission,
         now: Now,
     ) {
+        if let Some(start) = start_of(seen) {
+            // Nearly always: the same entry as in the last poll.
+            let same = |slot: &&u32| self.slots.is_current(**slot, key, seen.id, start);
+            if let Some(&slot) = self.index.iter(hash).find(same) {
+                return self.observe_known(slot, request, source, seen, key, hash, admission, now);
+            }
+        }
         let found = self.candidates(key, hash, seen);
         let at = request.sequence;
         if let Some(slot) = found.exact {

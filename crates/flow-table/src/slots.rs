@@ -5,7 +5,7 @@
 //! in steps, and the memory above goes back.
 
 use crate::chunked::Chunked;
-use crate::connection::{Connection, State};
+use crate::connection::{Connection, State, flag};
 use crate::expiry_queue;
 use crate::key::{Address, ConnectionKey, FamilyKey};
 
@@ -212,6 +212,33 @@ impl Slots {
                 .slots
                 .get(place(slot))
                 .is_some_and(|slot| slot.key == *key),
+            _ => false,
+        }
+    }
+
+    /// The slot holds this very incarnation, by id and the kernel's start, and the kernel still has it.
+    pub(crate) fn is_current(
+        &self,
+        slot: u32,
+        key: &ConnectionKey,
+        id: u32,
+        start_ns: u64,
+    ) -> bool {
+        let same = |connection: &Connection| {
+            connection.id == id
+                && connection.start_ns == start_ns
+                && connection.has(flag::KERNEL_START)
+                && !connection.has(flag::GONE)
+        };
+        match (slot & 1, key) {
+            (0, ConnectionKey::V4(key)) => {
+                let slot = self.v4.slots.get(place(slot));
+                slot.is_some_and(|slot| slot.key == *key && same(&slot.connection))
+            }
+            (1, ConnectionKey::V6(key)) => {
+                let slot = self.v6.slots.get(place(slot));
+                slot.is_some_and(|slot| slot.key == *key && same(&slot.connection))
+            }
             _ => false,
         }
     }

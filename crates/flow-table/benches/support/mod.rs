@@ -2,6 +2,7 @@
 #![allow(dead_code, unreachable_pub, reason = "each benchmark uses its part")]
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::time::Duration;
 
 use flow_table::*;
 
@@ -116,4 +117,10 @@ pub fn poll(table: &mut FlowTable, flows: &[Observation], ms: u64, buffer: usize
     }
     table.end_poll(poll, true, at(ms));
     while table.work(at(ms)) == Progress::More {}
+}
+
+/// Processor time of this thread: what else the machine does is not part of it.
+pub fn spent() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
