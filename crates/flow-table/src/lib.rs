@@ -1,4 +1,39 @@
-//! Connections, their deadlines, and what is to be exported when.
+//! Connections, their deadlines, and what is to be exported when. No sockets, no clock, no bytes on the wire.
+//!
+//! Data enters as [`Observation`]s, through [`FlowTable::observe`] (a dump's receive buffer), [`FlowTable::created`] and
+//! [`FlowTable::destroyed`] (events) and [`FlowTable::refreshed`] (lookups); it leaves as [`Record`]s through
+//! [`FlowTable::take_batch`]. Read [`FlowTable`] and [`Batch`] first.
+//!
+//! # States
+//! live ⇄ idle → ended → done → gone. *Ended*: missing from a complete dump, destroyed, or closed (TCP TIME_WAIT and CLOSE,
+//! SCTP CLOSED). *Done*: its end is settled and the kernel still holds the entry. An incarnation is told by conntrack id and
+//! kernel start time; without timestamps also by counters that go back, and by a closed connection that is open again. A
+//! changed incarnation ends the old one, which keeps its slot until it is settled.
+//!
+//! # Records
+//! | when | reason |
+//! |---|---|
+//! | the active timeout has passed since the last record (at first: since the start) and counters moved | 2 |
+//! | counters have rested for the idle timeout, and moved since the last record or there is none; then it is idle | 1, once |
+//! | it has ended | 3, once, at once |
+//! | it moved after all after its end: when the kernel drops it, or an active timeout after its last record | 3 |
+//! | the table stops and something is unexported; or it left the selection while it lives | 4 |
+//! | it rests, and a connection was refused for lack of room (`evict-idle`): its last record | 5 |
+//!
+//! Where accounting is off, activity is a change of the protocol state or a timeout that was refreshed.
+//!
+//! # What is held, and for how long
+//! A connection costs a slot of 144 octets (IPv4) or 168 (IPv6), about 10.5 of index and 16 of queue; a translated reply, a
+//! reply zone of its own or labels add 36 (IPv4) or 60 (IPv6), a refused or evicted connection that the kernel keeps 32 and
+//! its index. Slots, index and queue grow without moving what they hold, and shrink in steps after a peak: connections in
+//! sparse upper ranges move down, and the memory above goes back to the system.
+//!
+//! No call does more than about a millisecond's work at a million connections. What takes longer is done by
+//! [`FlowTable::work`], a slice a call. The exception is [`FlowTable::left_at_stop`], after which nothing comes.
+//!
+//! Nothing is exported twice, and what is not exported is counted in [`Stats::losses`]: for every connection held, exported
+//! deltas and counted losses together are its last observed totals minus what it started from.
+
 #[cfg(test)]
 extern crate self as flow_table;
 
@@ -8,6 +43,7 @@ mod config;
 mod connection;
 mod events;
 pub mod expiry_queue;
+mod first_sight;
 mod index;
 mod key;
 mod life;
@@ -24,6 +60,7 @@ mod side;
 mod slots;
 mod state;
 mod stats;
+mod stop;
 mod table;
 mod take;
 mod work;
