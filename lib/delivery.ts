@@ -64,6 +64,7 @@ export class Delivery {
 	/** Takes no more batches. */
 	stop(): void {
 		this.#running = false;
+		this.#dueSince = undefined;
 		clearTimeout(this.#timer);
 		clearImmediate(this.#immediate);
 		this.#immediate = undefined;

@@ -2,7 +2,7 @@
  * The exporter as programs see it: `start`, `stop`, `stats` and typed events around one `Lifetime` at a time.
  */
 import { EventEmitter } from 'node:events';
-import { codeOf } from './errors.ts';
+import { AgentError, codeOf } from './errors.ts';
 import type { ExporterEvents, ExporterState, ExporterStats } from './events.ts';
 import { Lifetime } from './lifetime.ts';
 import { type OptionsInput, resolveOptions, type Settings } from './options.ts';
@@ -19,6 +19,8 @@ export class FlowExporter extends EventEmitter<ExporterEvents> {
 	#state: ExporterState = 'new';
 	#run: Lifetime | undefined;
 	#starting: Promise<void> | undefined;
+	/** A start that waits for a stop to end. */
+	#waiting = false;
 	#stopping: Promise<void> | undefined;
 
 	/** Throws `OptionError`. `settings` is for callers that have resolved the options themselves. */
@@ -44,7 +46,12 @@ export class FlowExporter extends EventEmitter<ExporterEvents> {
 	}
 
 	async #start(): Promise<void> {
-		await this.#stopping;
+		if (this.#stopping !== undefined) {
+			this.#waiting = true;
+			await this.#stopping;
+			if (!this.#waiting) throw new AgentError('ERR_STOPPED', 'stopped before it had started');
+			this.#waiting = false;
+		}
 		this.#signal?.throwIfAborted();
 		this.#state = 'starting';
 		const run = new Lifetime(this.settings, this, (error) => this.#failed(error));
@@ -57,8 +64,10 @@ export class FlowExporter extends EventEmitter<ExporterEvents> {
 			if (this.#state === 'starting') this.#state = 'running';
 		} catch (error) {
 			await run.stop(false);
-			if (this.#run === run && this.#stopping === undefined) this.#state = 'stopped';
-			this.#starting = undefined;
+			if (this.#run === run && this.#stopping === undefined) {
+				this.#state = 'stopped';
+				this.#starting = undefined;
+			}
 			throw error;
 		}
 	}
@@ -68,15 +77,16 @@ export class FlowExporter extends EventEmitter<ExporterEvents> {
 	 * which what is left counts as lost. Never rejects; called again, it gives the same promise.
 	 */
 	stop(): Promise<void> {
+		this.#waiting = false;
 		if (this.#stopping !== undefined) return this.#stopping;
 		const run = this.#run;
 		if (run === undefined || this.#state === 'stopped') return Promise.resolve();
 		this.#state = 'stopping';
 		this.#stopping = run.stop(true).then(() => {
 			this.#state = 'stopped';
-			this.#starting = undefined;
 			this.#stopping = undefined;
 		});
+		this.#starting = undefined;
 		return this.#stopping;
 	}
 
@@ -102,9 +112,9 @@ export class FlowExporter extends EventEmitter<ExporterEvents> {
 
 	#failed(error: Error): void {
 		this.#state = 'stopping';
+		this.#starting = undefined;
 		this.#stopping = (this.#run?.stop(false) ?? Promise.resolve()).then(() => {
 			this.#state = 'stopped';
-			this.#starting = undefined;
 			this.#stopping = undefined;
 			if (this.listenerCount('error') > 0) this.emit('error', error);
 			else

@@ -54,6 +54,11 @@ export class Lifetime implements SessionHost, SessionListener {
 	readonly #startedAt = Date.now();
 	#pollStartedAt = 0;
 	#refusing = false;
+	/**
+	 * What the core calls. The core's object keeps the function alive, so it must not keep the core's object alive once
+	 * all is over, or neither were ever collected.
+	 */
+	readonly #waker = { call: () => this.#woken() };
 	#saveTimer: NodeJS.Timeout | undefined;
 	#saved: () => void = () => undefined;
 	#stopped: Promise<void> | undefined;
@@ -75,7 +80,7 @@ export class Lifetime implements SessionHost, SessionListener {
 		// It keeps the process alive as well: nothing of the core does.
 		this.#summaryTimer = setInterval(() => this.#summarize(), SUMMARY_MS);
 		const exporter = await this.#open();
-		this.#native = exporter;
+		if (this.#stopped !== undefined) throw stoppedEarly();
 		this.#delivery = new Delivery(exporter, this.#sessions, {
 			mode: this.#settings.delivery,
 			batchRecords: this.#settings.batchRecords,
@@ -112,15 +117,17 @@ export class Lifetime implements SessionHost, SessionListener {
 
 	async #open(): Promise<NativeExporter> {
 		const backoff = new Backoff({ initial: 500, max: 30_000 });
+		const waker = this.#waker;
 		for (;;) {
 			try {
-				return new (native().NativeExporter)(nativeConfig(this.#settings), () => this.#woken());
+				this.#native = new (native().NativeExporter)(nativeConfig(this.#settings), () => waker.call());
+				return this.#native;
 			} catch (error) {
 				if (!WAITED_FOR.has(codeOf(error)) || this.#stopped !== undefined) throw error;
 				const delay = backoff.next();
 				this.#warn(codeOf(error) ?? 'WAITING', `waiting: ${messageOf(error)}`);
 				await Promise.race([this.ended, new Promise((resolve) => setTimeout(resolve, delay).unref())]);
-				if (this.#stopped !== undefined) throw new AgentError('ERR_STOPPED', 'stopped before it had started');
+				if (this.#stopped !== undefined) throw stoppedEarly();
 			}
 		}
 	}
@@ -134,7 +141,7 @@ export class Lifetime implements SessionHost, SessionListener {
 
 	async #stop(gracefully: boolean): Promise<void> {
 		const exporter = this.#native;
-		this.#started?.reject(new AgentError('ERR_STOPPED', 'stopped before the first complete poll'));
+		this.#started?.reject(stoppedEarly());
 		this.#scheduler?.stop();
 		if (gracefully && exporter !== undefined) {
 			let timer: NodeJS.Timeout | undefined;
@@ -161,6 +168,7 @@ export class Lifetime implements SessionHost, SessionListener {
 			this.#lastTable = exporter.stats();
 			exporter.close();
 			this.#native = undefined;
+			this.#waker.call = ignoreWake;
 			if (after.records > before.records) {
 				const lost = `${after.records - before.records} records (${after.packets - before.packets} packets`;
 				this.#warn(
@@ -372,6 +380,13 @@ function nativeConfig(settings: Settings): NativeConfig {
 		...(maxConnections !== undefined && { maxConnections }),
 		...(stateFile !== undefined && { stateFile }),
 	};
+}
+
+/** Made here, because a function keeps alive all that is in scope where it is made. */
+function ignoreWake(): void {}
+
+function stoppedEarly(): AgentError {
+	return new AgentError('ERR_STOPPED', 'stopped before the first complete poll');
 }
 
 function total(losses: readonly NativeLoss[]): Amount {

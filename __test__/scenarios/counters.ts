@@ -12,6 +12,7 @@ import {
 	until,
 } from '../support/kernel.ts';
 import { sumByFlow } from '../support/records.ts';
+import { report } from '../support/report.ts';
 
 track();
 const collector = new Collector({ listen: ['tcp://127.0.0.1:0'] });
@@ -53,13 +54,10 @@ await collector.stop();
 await reading;
 for (const server of servers) server.close();
 const { losses, table } = exporter.stats();
-console.log(
-	JSON.stringify({
-		kernel,
-		kernelOwn,
-		exported: [...sumByFlow(records).values()],
-		losses,
-		left: table?.connections,
-	}),
-);
-process.exit(0);
+report({
+	kernel,
+	kernelOwn,
+	exported: [...sumByFlow(records).values()],
+	losses,
+	left: table?.connections,
+});

@@ -1,13 +1,9 @@
 /** `process.exit()` while the kernel thread reads a table of 40,000 entries. */
-import { createSocket } from 'node:dgram';
 import { FlowExporter } from '../../lib/index.ts';
-import { run, track } from '../support/kernel.ts';
+import { run, track, unansweredFlows } from '../support/kernel.ts';
 
 track();
-const socket = createSocket('udp4');
-for (let port = 1; port <= 40_000; port += 1) {
-	await new Promise((resolve) => socket.send('x', port, '127.0.0.1', resolve));
-}
+await unansweredFlows('127.0.0.1', 40_000, 1);
 const entries = Number(run('conntrack', '-C'));
 const exporter = new FlowExporter({ pollInterval: 100, activeTimeout: 100, idleTimeout: 100 });
 let polled = false;

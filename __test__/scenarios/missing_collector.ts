@@ -5,6 +5,7 @@ import { connect, createServer } from 'node:net';
 import { Collector, FlowExporter, type FlowRecord } from '../../lib/index.ts';
 import { kernelFlows, tcpEcho, track, udpEcho, udpFlows, until } from '../support/kernel.ts';
 import { sumByFlow } from '../support/records.ts';
+import { report } from '../support/report.ts';
 
 track();
 const reserved = createServer().listen(0, '127.0.0.1');
@@ -55,14 +56,11 @@ await until('the session is read out', () => collector.stats().sessions === 0);
 await collector.stop();
 await reading;
 const { losses } = exporter.stats();
-console.log(
-	JSON.stringify({
-		startedWithout,
-		refusals,
-		away,
-		kernel,
-		exported: [...sumByFlow(records).values()],
-		losses,
-	}),
-);
-process.exit(0);
+report({
+	startedWithout,
+	refusals,
+	away,
+	kernel,
+	exported: [...sumByFlow(records).values()],
+	losses,
+});

@@ -8,8 +8,9 @@ import { createServer } from 'node:net';
 import { parseLines } from '../../lib/collector.ts';
 import { FlowExporter, type FlowRecord } from '../../lib/index.ts';
 import { native } from '../../lib/native.ts';
-import { flushKernel, kernelFlows, run, sleep, track, udpEcho, udpFlows, until } from '../support/kernel.ts';
+import { flushKernel, kernelFlows, run, sleep, track, unansweredFlows, until } from '../support/kernel.ts';
 import { sumByFlow } from '../support/records.ts';
+import { report } from '../support/report.ts';
 
 const FLOWS = 4_000;
 const RESETS = 3;
@@ -53,8 +54,7 @@ const exporter = new FlowExporter({
 	batchRecords: 100,
 });
 await exporter.start();
-const udp = await udpEcho('127.0.0.1');
-await udpFlows('127.0.0.1', udp.port, FLOWS, 64);
+await unansweredFlows('127.0.0.1', FLOWS, 64);
 await until('all are in the table', () => exporter.stats().table?.connections === FLOWS);
 const kernel = kernelFlows(port);
 flushKernel();
@@ -63,13 +63,10 @@ await exporter.stop();
 await sleep(50);
 server.close();
 const stats = exporter.stats();
-console.log(
-	JSON.stringify({
-		kernel,
-		exported: [...sumByFlow(perSession.flat()).values()],
-		sessions: perSession.map((mine) => mine.length),
-		errors,
-		stats,
-	}),
-);
-process.exit(0);
+report({
+	kernel,
+	exported: [...sumByFlow(perSession.flat()).values()],
+	sessions: perSession.map((mine) => mine.length),
+	errors,
+	stats,
+});

@@ -1,6 +1,7 @@
 /** Connections that end with no collector at all. */
 import { FlowExporter, type LossSummary } from '../../lib/index.ts';
 import { flushKernel, kernelFlows, track, udpEcho, udpFlows, until } from '../support/kernel.ts';
+import { report } from '../support/report.ts';
 
 track();
 const exporter = new FlowExporter({
@@ -26,5 +27,4 @@ await until('the table is empty', () => exporter.stats().table?.connections === 
 await until('the loss is told', () => told.length > 0);
 const { table, losses } = exporter.stats();
 await exporter.stop();
-console.log(JSON.stringify({ kernel, table, losses, told }));
-process.exit(0);
+report({ kernel, table, losses, told });

@@ -127,6 +127,17 @@ export async function udpFlows(address: string, port: number, count: number, oct
 	}
 }
 
+/** `count` connections of one datagram each, from one socket to the ports from 1 on, where nobody listens. */
+export async function unansweredFlows(address: string, count: number, octets: number): Promise<void> {
+	const socket = createSocket(address.includes(':') ? 'udp6' : 'udp4');
+	for (let port = 1; port <= count; port += 1) {
+		await new Promise<void>((resolve) =>
+			socket.send(Buffer.alloc(octets, 4), port, address, () => resolve()),
+		);
+	}
+	socket.close();
+}
+
 export function sleep(milliseconds: number): Promise<void> {
 	return new Promise((resolve) => setTimeout(resolve, milliseconds));
 }
