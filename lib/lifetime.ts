@@ -354,10 +354,6 @@ export class Lifetime implements SessionHost, SessionListener {
 	lost(): void {
 		// Summed up by the session; told with the next summary.
 	}
-
-	warning(_session: Session, code: string, message: string): void {
-		this.#warn(code, message);
-	}
 }
 
 function ownKey({ protocol, localAddress, localPort, remoteAddress, remotePort }: OwnSession): string {

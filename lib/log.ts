@@ -1,7 +1,7 @@
 /** The program's log: JSON lines or short text on stderr. Nothing of the library logs; the commands do. */
 import { type Logger, pino } from 'pino';
-import { writeStderr } from './cli/stderr.ts';
 import type { FlowExporter } from './exporter.ts';
+import { writeStderr } from './stderr.ts';
 
 export type { Logger } from 'pino';
 

@@ -6,7 +6,7 @@ step('sh', ['scripts/setup-tests.sh']);
 build();
 // Both run even if the first fails: one report says all that is wrong.
 const failed = [
-	attempt('cargo', ['test', '--workspace', '--quiet']),
+	attempt('cargo', ['test', '--workspace', '--quiet', '--no-fail-fast']),
 	attempt('npx', ['--no-install', 'ava', ...process.argv.slice(2)]),
 ].filter((code) => code !== 0);
 process.exit(failed[0] ?? 0);

@@ -17,6 +17,9 @@ await exporter.start();
 const udp = await udpEcho('127.0.0.1');
 await udpFlows('127.0.0.1', udp.port, 60, 200);
 await until('all are in the table', () => exporter.stats().table?.connections === 60);
+// The answers, too, must have been seen: what no poll saw cannot be counted.
+const polls = exporter.stats().table?.polls ?? 0;
+await until('two more polls', () => (exporter.stats().table?.polls ?? 0) >= polls + 2);
 const kernel = kernelFlows(9);
 flushKernel();
 await until(

@@ -53,7 +53,6 @@ export interface SessionListener {
 	failed(session: Session, parcel: Parcel): void;
 	/** Records that this collector will not get. */
 	lost(session: Session, reason: string, amount: Amount): void;
-	warning(session: Session, code: string, message: string): void;
 }
 
 /** A message on its way: queued, then written, then settled. */

@@ -240,7 +240,7 @@ const REASONS: Readonly<Record<string, string>> = {
 	ENETUNREACH: 'network unreachable',
 };
 
-/** The reason that people read; TLS alerts keep OpenSSL's words. */
-export function explain(error: Error & { code?: string }): string {
-	return REASONS[error.code ?? ''] ?? error.message;
+/** The reason that people read; of a TLS alert the words, such as "tlsv13 alert certificate required". */
+export function explain(error: Error & { code?: string; reason?: string }): string {
+	return REASONS[error.code ?? ''] ?? error.reason ?? error.message;
 }

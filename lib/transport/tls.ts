@@ -60,8 +60,19 @@ export class TlsSession extends StreamSession {
 				reject(error);
 			};
 			const onError = (error: Error) => fail(new Error(`TLS: ${explain(error)}`, { cause: error }));
-			const onClose = () => fail(new Error('closed by the collector during the TLS handshake'));
-			const accepted = () => {
+			let shaken = false;
+			const onClose = () =>
+				fail(
+					new Error(
+						shaken
+							? 'closed by the collector right after the TLS handshake: it seems to refuse our certificate'
+							: 'closed by the collector during the TLS handshake',
+					),
+				);
+			// The ticket's event comes from within OpenSSL's read: writing there and then would break the cipher's state.
+			const accepted = () => setImmediate(open);
+			const open = () => {
+				if (stream.destroyed) return;
 				clearTimeout(timer);
 				signal.removeEventListener('abort', abort);
 				stream.off('error', onError).off('close', onClose).off('end', onClose).off('session', accepted);
@@ -73,6 +84,7 @@ export class TlsSession extends StreamSession {
 			stream.resume();
 			stream.once('secureConnect', () => {
 				clearTimeout(timer);
+				shaken = true;
 				if (stream.getProtocol() !== 'TLSv1.3') {
 					accepted();
 					return;

@@ -1,0 +1,187 @@
+import test from 'ava';
+import { type BatchSource, Delivery } from '../lib/delivery.ts';
+import type { Parcel, Session } from '../lib/transport/session.ts';
+
+/** A source with a number of batches of ten records, each of one message; writes down how they were settled. */
+function source(batches: number) {
+	const settled: string[] = [];
+	const due = Array.from({ length: batches }, (_, index) => index + 1);
+	const taken = new Set<number>();
+	const settle = (how: string, id: number) => {
+		if (!taken.delete(id)) throw new Error(`batch ${id} is settled twice`);
+		settled.push(`${how} ${id}`);
+	};
+	const core: BatchSource = {
+		nextDeadline: () => (due.length > 0 ? 0 : null),
+		takeBatch: (formats) => {
+			const id = due.shift();
+			if (id === undefined) return null;
+			taken.add(id);
+			const message = { body: Buffer.alloc(100), records: 10, packets: 20, octets: 3_000 };
+			return { id, records: 10, messages: formats.map(() => [message]) };
+		},
+		commit: (id) => settle('commit', id),
+		rollback: (id) => {
+			settle('rollback', id);
+			due.push(id);
+		},
+	};
+	return { core, settled };
+}
+
+/** A session that only remembers what it was given. */
+class FakeSession {
+	state = 'open';
+	room = true;
+	format = 0;
+	readonly parcels: Parcel[] = [];
+	readonly decisions: string[] = [];
+	readonly missed: string[] = [];
+	readonly limit: number;
+	constructor(limit = Number.POSITIVE_INFINITY) {
+		this.limit = limit;
+	}
+	hasRoom = () => this.state === 'open' && this.room && this.parcels.length < this.limit;
+	send = (parcel: Parcel) => void this.parcels.push(parcel);
+	keep = () => void this.decisions.push('keep');
+	discard = () => void this.decisions.push('discard');
+	countMissed = (reason: string) => void this.missed.push(reason);
+}
+
+const turn = () => new Promise((resolve) => setTimeout(resolve, 5));
+
+function delivery(mode: 'failover' | 'all', core: BatchSource, ...fakes: FakeSession[]) {
+	const sessions = fakes as unknown as Session[];
+	const exported: number[] = [];
+	const made = new Delivery(core, sessions, {
+		mode,
+		batchRecords: 1_024,
+		exported: ({ records }) => exported.push(records),
+	});
+	made.start();
+	const parcel = (fake: FakeSession, index: number) =>
+		[fake as unknown as Session, fake.parcels[index] as Parcel] as const;
+	return {
+		made,
+		exported,
+		settled: (fake: FakeSession, index: number) => made.settled(...parcel(fake, index)),
+		failed: (fake: FakeSession, index: number) => made.failed(...parcel(fake, index)),
+	};
+}
+
+test('failover: the first healthy collector gets everything, in several batches at once', async (t) => {
+	const { core, settled } = source(3);
+	const [first, second] = [new FakeSession(), new FakeSession()];
+	const { made, exported, settled: settle } = delivery('failover', core, first, second);
+	await turn();
+	t.deepEqual([first.parcels.length, second.parcels.length, made.batches], [3, 0, 3]);
+	settle(first, 2);
+	settle(first, 0);
+	t.deepEqual(settled, ['commit 3', 'commit 1']);
+	t.deepEqual([exported, made.batches], [[10, 10], 1]);
+	made.stop();
+});
+
+test('failover: what failed is rolled back and goes to the next one, later back to the first', async (t) => {
+	const { core, settled } = source(2);
+	const [first, second] = [new FakeSession(), new FakeSession()];
+	const { made, settled: settle, failed } = delivery('failover', core, first, second);
+	await turn();
+	first.state = 'backoff';
+	failed(first, 0);
+	failed(first, 1);
+	t.deepEqual(settled, ['rollback 1', 'rollback 2']);
+	t.deepEqual(first.decisions, ['discard', 'discard']);
+	await turn();
+	t.is(second.parcels.length, 2);
+	settle(second, 0);
+	first.state = 'open';
+	second.state = 'backoff';
+	failed(second, 1);
+	await turn();
+	t.is(first.parcels.length, 3);
+	settle(first, 2);
+	t.deepEqual(settled.slice(2), ['commit 1', 'rollback 2', 'commit 2']);
+	made.stop();
+});
+
+test('failover: a first collector without room is waited for, a stalled one is passed over', async (t) => {
+	const { core } = source(2);
+	const [first, second] = [new FakeSession(1), new FakeSession()];
+	const { made } = delivery('failover', core, first, second);
+	await turn();
+	t.deepEqual([first.parcels.length, second.parcels.length], [1, 0]);
+	first.state = 'stalled';
+	made.wake();
+	await turn();
+	t.deepEqual([first.parcels.length, second.parcels.length], [1, 1]);
+	made.stop();
+});
+
+test('all: a batch commits when every open collector has settled it or failed and one settled it', async (t) => {
+	const { core, settled } = source(1);
+	const [first, second, away] = [new FakeSession(), new FakeSession(), new FakeSession()];
+	away.state = 'backoff';
+	const { made, settled: settle, failed } = delivery('all', core, first, second, away);
+	await turn();
+	t.deepEqual([first.parcels.length, second.parcels.length, away.parcels.length], [1, 1, 0]);
+	t.deepEqual(away.missed, ['away'], 'who is not there misses it, and it is counted');
+	failed(first, 0);
+	t.deepEqual(settled, []);
+	settle(second, 0);
+	t.deepEqual(settled, ['commit 1']);
+	t.deepEqual(first.decisions, ['keep'], 'the first still gets it, from what it kept');
+	failed(first, 0);
+	t.deepEqual(first.decisions, ['keep', 'keep'], 'and again, if it breaks again');
+	settle(first, 0);
+	t.deepEqual(settled, ['commit 1'], 'settled once');
+	made.stop();
+});
+
+test('all: a batch that nobody settled is rolled back', async (t) => {
+	const { core, settled } = source(1);
+	const [first, second] = [new FakeSession(), new FakeSession()];
+	const { made, failed } = delivery('all', core, first, second);
+	await turn();
+	first.state = second.state = 'backoff';
+	failed(first, 0);
+	failed(second, 0);
+	t.deepEqual(settled, ['rollback 1']);
+	t.deepEqual([first.decisions, second.decisions], [['discard'], ['discard']]);
+	made.stop();
+});
+
+test('nobody open: nothing is taken', async (t) => {
+	const { core } = source(1);
+	const only = new FakeSession();
+	only.state = 'backoff';
+	const { made } = delivery('failover', core, only);
+	await turn();
+	t.is(made.batches, 0);
+	t.true(made.lagMs > 0, 'the lag is told');
+	only.state = 'open';
+	made.wake();
+	await turn();
+	t.is(only.parcels.length, 1);
+	made.stop();
+});
+
+test('flush waits for what is in flight, and not for collectors that are away', async (t) => {
+	const { core, settled } = source(1);
+	const only = new FakeSession();
+	const { made, settled: settle } = delivery('failover', core, only);
+	await turn();
+	let flushed = false;
+	const flushing = made.flush().then(() => {
+		flushed = true;
+	});
+	await turn();
+	t.false(flushed);
+	settle(only, 0);
+	await flushing;
+	t.deepEqual(settled, ['commit 1']);
+	const away = new FakeSession();
+	away.state = 'backoff';
+	await delivery('failover', source(1).core, away).made.flush();
+	made.stop();
+});

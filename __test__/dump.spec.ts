@@ -1,0 +1,27 @@
+import test from 'ava';
+import type { KernelFlow } from './support/kernel.ts';
+import { inNamespace } from './support/namespace.ts';
+
+type Row = Pick<KernelFlow, 'key' | 'octets' | 'reverseOctets'>;
+interface Report extends Record<'all' | 'ipv6' | 'tcp' | 'excluded' | 'otherZone', Row[]> {
+	kernel: KernelFlow[];
+	lines: string[];
+	table: string[];
+}
+
+test('dump gives the connections that conntrack -L lists, with their counters, and filters them', async (t) => {
+	const { kernel, all, ipv6, tcp, excluded, otherZone, lines, table } = await inNamespace<Report>('dump');
+	const rows = (flows: readonly Row[]) =>
+		flows.map(({ key, octets, reverseOctets }) => `${key} ${octets} ${reverseOctets}`).sort();
+	t.is(kernel.length, 4);
+	t.deepEqual(rows(all), rows(kernel));
+	t.deepEqual(rows(ipv6), rows(kernel.filter(({ key }) => key.includes('::1'))));
+	t.deepEqual(rows(tcp), rows(kernel.filter(({ key }) => key.startsWith('tcp'))));
+	t.deepEqual(rows(excluded), rows(ipv6));
+	t.deepEqual(otherZone, []);
+	t.deepEqual(
+		lines,
+		kernel.filter(({ key }) => key.startsWith('udp 127')).map(({ key }) => key),
+	);
+	t.is(table.length, 5, 'a heading and four connections');
+});

@@ -1,0 +1,71 @@
+import test from 'ava';
+import { inNamespace } from './support/namespace.ts';
+
+interface Page {
+	status: number;
+	text: string;
+}
+interface Report {
+	before: Record<'ready' | 'healthy', Page>;
+	after: Record<'ready' | 'healthy' | 'status' | 'metrics' | 'wrong', Page>;
+	octets: number;
+}
+
+const result = inNamespace<Report>('metrics');
+
+test('ready is after the first complete poll, alive is before it too', async (t) => {
+	const { before, after } = await result;
+	t.is(before.ready.status, 503);
+	t.is(before.healthy.status, 200);
+	t.is(after.ready.status, 200);
+	t.is(after.healthy.status, 200);
+	t.is(after.wrong.status, 404);
+});
+
+test('status names every collector with its state', async (t) => {
+	const { after } = await result;
+	const status = JSON.parse(after.status.text) as {
+		state: string;
+		collectors: Record<string, { state: string }>;
+	};
+	t.is(status.state, 'running');
+	t.deepEqual(Object.keys(status.collectors), ['one', 'away']);
+	t.is(status.collectors['one']?.state, 'open');
+	t.true(['connecting', 'backoff'].includes(status.collectors['away']?.state ?? ''));
+});
+
+test('metrics have the documented names and true values', async (t) => {
+	const { after, octets } = await result;
+	const lines = new Map(
+		after.metrics.text
+			.split('\n')
+			.filter((line) => !line.startsWith('#'))
+			.map((line) => line.split(/ (?=\S+$)/) as [string, string]),
+	);
+	for (const name of [
+		'connections',
+		'table_bytes',
+		'kernel_entries',
+		'kernel_entries_max',
+		'poll_failures_total',
+		'poll_interval_effective_seconds',
+		'last_successful_poll_timestamp_seconds',
+		'incomplete_dumps_total',
+		'malformed_messages_total',
+		'event_overruns_total',
+		'refused_connections',
+		'export_lag_seconds',
+		'poll_duration_seconds_count',
+	]) {
+		t.true(Number(lines.get(`conntrack_ipfix_${name}`)) >= 0, name);
+	}
+	t.is(lines.get('conntrack_ipfix_build_info{version="0.1.0"}'), '1');
+	t.is(lines.get('conntrack_ipfix_records_exported_total{collector="one"}'), '50');
+	t.is(lines.get('conntrack_ipfix_records_exported_total{collector="away"}'), '0');
+	t.is(lines.get('conntrack_ipfix_collector_connected{collector="one"}'), '1');
+	t.is(lines.get('conntrack_ipfix_collector_connected{collector="away"}'), '0');
+	t.is(lines.get('conntrack_ipfix_lost_records_total{reason="away",collector="away"}'), '50');
+	t.is(lines.get('conntrack_ipfix_lost_bytes_total{reason="away",collector="away"}'), String(octets));
+	t.true(Number(lines.get('conntrack_ipfix_sent_bytes_total{collector="one"}')) > 0);
+	t.true(lines.has('process_cpu_seconds_total'));
+});

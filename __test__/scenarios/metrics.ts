@@ -1,0 +1,46 @@
+/** What the metrics server says before the first poll, afterwards, and what the exporter itself counted. */
+import { Collector, FlowExporter } from '../../lib/index.ts';
+import { serveMetrics } from '../../lib/metrics.ts';
+import { flushKernel, kernelFlows, track, unansweredFlows, until } from '../support/kernel.ts';
+import { report } from '../support/report.ts';
+
+track();
+const collector = new Collector({ listen: ['tcp://127.0.0.1:0'] });
+await collector.start();
+void (async () => {
+	for await (const _ of collector);
+})();
+const exporter = new FlowExporter({
+	collectors: [
+		{ url: collector.addresses[0] ?? '', name: 'one' },
+		{ url: 'tcp://127.0.0.1:9', name: 'away' },
+	],
+	// Not the requests to the metrics server.
+	protocols: ['udp'],
+	delivery: 'all',
+	pollInterval: 100,
+	activeTimeout: '1m',
+	idleTimeout: '1m',
+});
+const metrics = await serveMetrics(exporter, { host: '127.0.0.1', port: 0 });
+const get = async (path: string) => {
+	const response = await fetch(`http://${metrics.address}${path}`);
+	return { status: response.status, text: await response.text() };
+};
+const before = { ready: await get('/readyz'), healthy: await get('/healthz') };
+await exporter.start();
+await unansweredFlows('127.0.0.1', 50, 10);
+await until('they are in the table', () => (exporter.stats().table?.connections ?? 0) >= 50);
+const kernel = kernelFlows().filter(({ key }) => key.startsWith('udp'));
+flushKernel();
+await until('all is exported', () => exporter.stats().exported.records >= 50);
+const after = {
+	ready: await get('/readyz'),
+	healthy: await get('/healthz'),
+	status: await get('/status'),
+	metrics: await get('/metrics'),
+	wrong: await get('/nothing'),
+};
+await exporter.stop();
+await metrics.close();
+report({ before, after, octets: kernel.reduce((sum, flow) => sum + flow.octets, 0) });
