@@ -35,6 +35,9 @@ pub(crate) struct KernelSide {
 /// How long the table is left alone when nothing happens.
 const HOUSEKEEPING: Duration = Duration::from_secs(1);
 
+/// How late a lookup may be.
+const SHORT_REST: Duration = Duration::from_millis(50);
+
 /// A storm of events that overruns the buffer again and again leads to polls for a fifth of the time at most: after one
 /// the next rests for four times as long as it took.
 const RESYNC_REST: u32 = 4;
@@ -111,16 +114,16 @@ impl KernelThread<'_> {
         }
     }
 
-    /// How long to sleep. With events, connections are looked up when they become due; those that are due already wait
-    /// for the owner, who takes them.
+    /// How long to sleep. With events, connections are looked up when they become due. A deadline that has passed may be
+    /// one that the queue has not moved on yet, with the next one right behind it: then a short rest.
     fn rest(&self) -> Duration {
         let due = match self.side.event_buffer {
             Some(_) => self.shared.table().next_deadline(),
             None => None,
         };
-        match due.map(|due| due.saturating_sub(now().monotonic_ms)) {
-            Some(wait) if wait > 0 => Duration::from_millis(wait).min(HOUSEKEEPING),
-            _ => HOUSEKEEPING,
+        match due.map(|due| Duration::from_millis(due.saturating_sub(now().monotonic_ms))) {
+            Some(wait) => wait.clamp(SHORT_REST, HOUSEKEEPING),
+            None => HOUSEKEEPING,
         }
     }
 

@@ -1,12 +1,12 @@
 //! `NativeExporter`: an agent's exporter, owned by JavaScript.
 
 use std::cell::{RefCell, RefMut};
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 
 use agent::{BatchId, EncodedBatch, FormatId, Notice};
 use ipfix::Format;
-use napi::Env;
 use napi::bindgen_prelude::{Buffer, Function};
+use napi::{CleanupEnvHook, Env};
 use napi_derive::napi;
 
 use crate::convert::{self, NativeConfig, NativeFormat, NativeLoss, NativeOwnSession, count, size};
@@ -81,9 +81,13 @@ pub struct NativeStats {
 /// One exporter: a flow table, a kernel thread, batches in flight.
 #[napi]
 pub struct NativeExporter {
-    /// Shared with the clean-up hook of the environment, which runs on the same thread.
-    exporter: Rc<RefCell<agent::Exporter>>,
+    /// None once closed. Shared with the clean-up hook of the environment, which runs on the same thread.
+    exporter: Rc<RefCell<Option<agent::Exporter>>>,
+    hook: Option<CleanupEnvHook<Held>>,
 }
+
+/// What the clean-up hook closes, if it is still there.
+type Held = Weak<RefCell<Option<agent::Exporter>>>;
 
 #[napi]
 impl NativeExporter {
@@ -93,15 +97,19 @@ impl NativeExporter {
     pub fn new(env: Env, config: NativeConfig, wake: Function<'_, (), ()>) -> Result<Self> {
         let config = convert::config(&config)?;
         let exporter = agent::Exporter::start(config, waker(&wake)?).map_err(errors::agent)?;
-        let exporter = Rc::new(RefCell::new(exporter));
+        let exporter = Rc::new(RefCell::new(Some(exporter)));
         // process.exit() and worker.terminate() run no finalizers of live objects before threads must be gone.
-        env.add_env_cleanup_hook(Rc::downgrade(&exporter), |exporter| {
-            if let Some(exporter) = exporter.upgrade() {
-                exporter.borrow_mut().close();
-            }
+        let hook = env
+            .add_env_cleanup_hook(Rc::downgrade(&exporter), |held: Held| {
+                if let Some(exporter) = held.upgrade() {
+                    exporter.take();
+                }
+            })
+            .map_err(errors::napi)?;
+        Ok(Self {
+            exporter,
+            hook: Some(hook),
         })
-        .map_err(errors::napi)?;
-        Ok(Self { exporter })
     }
 
     /// Asks for a poll; its end is a notice.
@@ -211,11 +219,15 @@ impl NativeExporter {
         Ok(stats(&self.exporter()?.stats()))
     }
 
-    /// Cancels a poll under way and joins the kernel thread. Calling it again does nothing.
+    /// Cancels a poll under way, joins the kernel thread and lets go of everything: other calls throw `ERR_CLOSED` from
+    /// then on. Calling it again does nothing.
     #[napi(catch_unwind)]
-    pub fn close(&self) -> Result<()> {
-        self.exporter()?.close();
-        Ok(())
+    pub fn close(&mut self, env: Env) -> Result<()> {
+        self.exporter.take();
+        match self.hook.take() {
+            Some(hook) => env.remove_env_cleanup_hook(hook).map_err(errors::napi),
+            None => Ok(()),
+        }
     }
 
     /// The format of a session.
@@ -226,9 +238,12 @@ impl NativeExporter {
     /// JavaScript has one thread, and no method calls back into it: this is only taken when a method panicked
     /// half-way, and then it is free again.
     fn exporter(&self) -> Result<RefMut<'_, agent::Exporter>> {
-        self.exporter
+        let exporter = self
+            .exporter
             .try_borrow_mut()
-            .map_err(|_| error("ERR_INTERNAL", "the exporter is in use"))
+            .map_err(|_| error("ERR_INTERNAL", "the exporter is in use"))?;
+        RefMut::filter_map(exporter, Option::as_mut)
+            .map_err(|_| error("ERR_CLOSED", "the exporter is closed"))
     }
 }
 
