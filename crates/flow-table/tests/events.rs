@@ -1,5 +1,5 @@
 //! Events: each race rule by hand, then any interleaving of dumps, lookups, NEW, DESTROY and tuple reuse, against what the
-//! kernel really counted. `FLOW_TABLE_CASES` sets the number of cases (1,500 in a plain run).
+//! kernel really counted. `FLOW_TABLE_CASES` sets the number of cases (1,000 in a plain run).
 #![allow(
     clippy::indexing_slicing,
     clippy::panic,
@@ -645,7 +645,7 @@ fn cases() -> u32 {
     std::env::var("FLOW_TABLE_CASES")
         .ok()
         .and_then(|cases| cases.parse().ok())
-        .unwrap_or(1_500)
+        .unwrap_or(1_000)
 }
 
 proptest! {

@@ -2,7 +2,7 @@
 //!
 //! Random observations, polls whole and broken, tuple reuse, counters after the end, time, batches settled in every order,
 //! drops, losses, refusal and eviction, stale ends, stops and restarts: both must agree on every record, every loss and
-//! every count. Ranges of slots are tiny here, so that queues have many heaps and connections move. `FLOW_TABLE_CASES=20000 cargo test -p flow-table model` runs more cases than the 2,000 of a plain run.
+//! every count. Ranges of slots are tiny here, so that queues have many heaps and connections move. `FLOW_TABLE_CASES=20000 cargo test -p flow-table model` runs more cases than the 1,500 of a plain run.
 
 #![allow(unreachable_pub, reason = "a test binary of several files")]
 #![allow(
@@ -68,7 +68,7 @@ fn cases() -> u32 {
     std::env::var("FLOW_TABLE_CASES")
         .ok()
         .and_then(|cases| cases.parse().ok())
-        .unwrap_or(2_000)
+        .unwrap_or(1_500)
 }
 
 proptest! {
