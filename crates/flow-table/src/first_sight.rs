@@ -186,9 +186,9 @@ impl FlowTable {
             }
         }
         let (slots, seed) = (&self.slots, &self.seed);
-        self.index.insert(hash, slot, |slot| {
-            slots.key(*slot).map_or(0, |key| key.hash(seed))
-        });
+        let rehash = |slot: &u32| slots.key(*slot).map_or(0, |key| key.hash(seed));
+        self.index
+            .insert(hash, slot, rehash, |slot| slots.touch_key(*slot));
         self.zones.insert(key.zone());
         self.stats.added_total += 1;
         self.set_state(slot, state);

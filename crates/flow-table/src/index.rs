@@ -60,12 +60,23 @@ impl<T> Segmented<T> {
             .flat_map(move |segment| segment.iter_hash(hash))
     }
 
-    pub(crate) fn insert(&mut self, hash: u64, value: T, rehash: impl Fn(&T) -> u64) {
+    /// `rehash` gives a value's hash; `touch` reads what `rehash` will read. When a segment is about to grow, all its values
+    /// are touched first: their cache misses overlap, where hashing them one after the other would wait for each.
+    pub(crate) fn insert(
+        &mut self,
+        hash: u64,
+        value: T,
+        rehash: impl Fn(&T) -> u64,
+        touch: impl Fn(&T) -> u64,
+    ) {
         if self.segments.is_empty() {
             self.segments.resize_with(SEGMENTS, HashTable::new);
         }
         if let Some(segment) = self.segments.get_mut(number(hash)) {
             let before = segment.allocation_size();
+            if segment.len() == segment.capacity() {
+                std::hint::black_box(segment.iter().fold(0, |lines, value| lines ^ touch(value)));
+            }
             segment.insert_unique(hash, value, rehash);
             self.len += 1;
             self.allocated = self.allocated - before + segment.allocation_size();

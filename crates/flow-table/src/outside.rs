@@ -138,8 +138,12 @@ impl FlowTable {
 
     fn remember(&mut self, outside: Outside) {
         if self.outside.len() < self.config.max_connections.max(LEAST_REMEMBERED) {
-            self.outside
-                .insert(outside.fingerprint, outside, |other| other.fingerprint);
+            self.outside.insert(
+                outside.fingerprint,
+                outside,
+                |other| other.fingerprint,
+                |_| 0,
+            );
         }
     }
 

@@ -243,6 +243,22 @@ impl Slots {
         }
     }
 
+    /// Reads a word of a slot's key.
+    pub(crate) fn touch_key(&self, slot: u32) -> u64 {
+        match slot & 1 {
+            0 => self
+                .v4
+                .slots
+                .get(place(slot))
+                .map_or(0, |slot| u64::from(slot.key.zone)),
+            _ => self
+                .v6
+                .slots
+                .get(place(slot))
+                .map_or(0, |slot| u64::from(slot.key.zone)),
+        }
+    }
+
     /// Reads a word of each cache line of a slot. The loads of many slots overlap, where merging them one by one would
     /// wait for each in turn.
     pub(crate) fn touch(&self, slot: u32) -> u64 {

@@ -162,10 +162,11 @@ impl FlowTable {
             let hash = self.restored.hash(&key, entry.id);
             let seed = self.restored.seed.clone();
             if let Some(restored) = self.restored.entries.as_mut() {
-                restored.insert(hash, *entry, |entry| {
+                let rehash = |entry: &StateEntry| {
                     ConnectionKey::new(&entry.original, entry.zone)
                         .map_or(0, |key| seed.hash_one((key.hash(&seed), entry.id)))
-                });
+                };
+                restored.insert(hash, *entry, rehash, |_| 0);
             }
         }
     }
