@@ -1,5 +1,6 @@
 //! What a connection costs, in the thread's processor time: first insert, updates, take and commit, at three sizes; figures are for all connections of a
-//! pass, `thrpt` is connections a second. `cold` walks 64 MiB between two buffers, as the kernel's own walk would.
+//! pass, `thrpt` is connections a second. `cold` writes to 64 MiB between two buffers: harsher than the kernel's
+//! walk, because page tables leave the caches too.
 #![allow(
     missing_docs,
     clippy::indexing_slicing,
