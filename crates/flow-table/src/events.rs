@@ -208,6 +208,7 @@ impl FlowTable {
     ) {
         self.take_returns(now);
         let slot = key.slot;
+        let newest = self.newer_than_all();
         let Some(connection) = self.slots.life(slot, key.generation) else {
             return;
         };
@@ -222,7 +223,11 @@ impl FlowTable {
                     self.enqueue(slot);
                 }
             }
-            Answer::Absent => self.end(slot, flag::GONE, now),
+            Answer::Absent => {
+                // A dump that was begun before this may still show it: rule (d) for what is not there.
+                connection.stamp = newest;
+                self.end(slot, flag::GONE, now);
+            }
             Answer::Present(seen) => self.merge_answer(key, scope, seen, admission, now),
             Answer::LeftSelection(seen) => {
                 self.merge_answer(key, scope, seen, &mut |_: &Observation| None, now);

@@ -327,8 +327,13 @@ impl Run {
                     ))
                 })
                 .filter(|(_, flow)| {
+                    // Equally due ones may come in any order; the order of turns is checked below.
                     let flow = &self.naive.flows[*flow];
-                    support::counters(flow.now_totals()) == record.totals && flow.id == record.id
+                    let reason = self.naive.reason(flow, now.monotonic_ms);
+                    let start = flow.start.min(now.wall_ns);
+                    support::counters(flow.now_totals()) == record.totals
+                        && (flow.id, start) == (record.id, record.start_ns)
+                        && reason == Some(record.reason)
                 })
                 .collect();
             due.sort();
