@@ -220,6 +220,17 @@ fn memory_goes_back_after_a_peak_and_connections_survive_the_move() {
             .iter()
             .all(|record| record.labels[0] == u8::from(record.mark.is_multiple_of(7)))
     );
+    // Half of them go, and others' labels move into their places: each still has its own.
+    let half: Vec<Observation> = (59_000..60_000).step_by(2).map(|n| flow(n, 3)).collect();
+    poll(&mut table, 0, 30_000, &half);
+    assert_eq!(export(&mut table, 30_000).len(), 500);
+    let records = export(&mut table, 100_000);
+    assert_eq!(records.len(), 500);
+    assert!(
+        records
+            .iter()
+            .all(|record| record.labels[0] == u8::from(record.mark.is_multiple_of(7)))
+    );
 }
 
 #[test]
