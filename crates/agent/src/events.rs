@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use std::os::fd::AsFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Condvar, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -36,9 +36,14 @@ const MAX_QUEUED: usize = 65_536;
 /// What the reader and the kernel thread share.
 struct Queue {
     events: Mutex<VecDeque<QueuedEvent>>,
-    /// Rung at the end, and never silenced.
-    halt: Bell,
+    /// Wakes the reader.
+    look: Bell,
     halted: AtomicBool,
+    /// Counts the calls of [`EventReader::catch_up`].
+    wanted: AtomicU64,
+    /// The last of these calls after which the socket was found empty.
+    reached: Mutex<u64>,
+    has_reached: Condvar,
     overrun: AtomicBool,
     malformed: AtomicU64,
 }
@@ -65,14 +70,17 @@ impl EventReader {
                 ..EventGroups::ALL
             },
         })?;
-        let halt = Bell::new().map_err(|errno| Error::System {
+        let look = Bell::new().map_err(|errno| Error::System {
             operation: "make an eventfd",
             source: errno.into(),
         })?;
         let queue = Arc::new(Queue {
             events: Mutex::default(),
-            halt,
+            look,
             halted: AtomicBool::new(false),
+            wanted: AtomicU64::new(0),
+            reached: Mutex::default(),
+            has_reached: Condvar::new(),
             overrun: AtomicBool::new(false),
             malformed: AtomicU64::new(0),
         });
@@ -97,6 +105,19 @@ impl EventReader {
             queue,
             thread: Some(thread),
         })
+    }
+
+    /// Waits until every event is in the queue that the kernel had sent when this was called. False when the reader does not
+    /// get to the end of them in time.
+    pub(crate) fn catch_up(&self) -> bool {
+        let call = self.queue.wanted.fetch_add(1, Ordering::AcqRel) + 1;
+        self.queue.look.ring();
+        let behind = |reached: &mut u64| *reached < call && self.is_alive();
+        let waited =
+            self.queue
+                .has_reached
+                .wait_timeout_while(lock(&self.queue.reached), CATCH_UP, behind);
+        waited.is_ok_and(|(reached, _)| *reached >= call)
     }
 
     /// Takes up to `limit` events, in the order in which the kernel sent them.
@@ -127,7 +148,7 @@ impl EventReader {
 impl Drop for EventReader {
     fn drop(&mut self) {
         self.queue.halted.store(true, Ordering::Release);
-        self.queue.halt.ring();
+        self.queue.look.ring();
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
@@ -164,6 +185,9 @@ pub(crate) fn merge(reader: &EventReader, selection: &Selection, shared: &Shared
     reader.take_overrun()
 }
 
+/// How long the end of a dump waits for the events that came before it.
+const CATCH_UP: Duration = Duration::from_secs(1);
+
 /// Datagrams read before the queue is filled and the kernel thread is woken.
 const AT_ONCE: usize = 256;
 
@@ -175,17 +199,23 @@ fn read(
 ) -> Result<(), Error> {
     let mut batch: Vec<QueuedEvent> = Vec::with_capacity(AT_ONCE);
     let mut malformed = 0;
+    let mut emptied = true;
     while !queue.halted.load(Ordering::Acquire) {
         let mut waiting = [
             PollFd::from_borrowed_fd(socket.as_fd(), PollFlags::IN),
-            PollFd::new(&queue.halt, PollFlags::IN),
+            PollFd::new(&queue.look, PollFlags::IN),
         ];
         // EINTR and the like only look again.
-        let _ = rustix::event::poll(&mut waiting, None);
+        if emptied {
+            let _ = rustix::event::poll(&mut waiting, None);
+        }
+        queue.look.silence();
+        let wanted = queue.wanted.load(Ordering::Acquire);
         let mut overrun = false;
-        while batch.len() < AT_ONCE {
+        emptied = false;
+        while batch.len() < AT_ONCE && !emptied {
             match socket.recv(Some(Duration::ZERO))? {
-                Received::TimedOut => break,
+                Received::TimedOut => emptied = true,
                 Received::Overrun => overrun = true,
                 Received::Events(events) => batch.extend(
                     events
@@ -202,6 +232,10 @@ fn read(
         overrun |= room < batch.len();
         events.extend(batch.drain(..).take(room));
         drop(events);
+        if emptied {
+            *lock(&queue.reached) = wanted;
+            queue.has_reached.notify_one();
+        }
         if overrun {
             queue.overrun.store(true, Ordering::Release);
             shared.count_overrun();

@@ -207,6 +207,11 @@ impl Poller {
             }
         }
         let outcome = dump.finish();
+        // The dump's end speaks of everything that was destroyed before it: those events have to be merged first.
+        if let Some(reader) = &self.events {
+            self.overrun |= !reader.catch_up();
+            self.overrun |= events::merge(reader, &self.selection, shared);
+        }
         pass.malformed += outcome.malformed;
         if zone.is_some() && outcome.unwanted > 0 {
             self.kernel_filters = false;

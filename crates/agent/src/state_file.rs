@@ -121,7 +121,7 @@ pub(crate) fn read(
 }
 
 /// Entries handed over at once: some tens of microseconds of the table's time.
-pub(crate) const SLICE: usize = 512;
+pub(crate) const SLICE: usize = 256;
 
 fn check_sum(
     path: &Path,

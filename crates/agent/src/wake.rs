@@ -92,7 +92,7 @@ impl Bell {
         let _ = write(&self.0, &1_u64.to_ne_bytes());
     }
 
-    fn silence(&self) {
+    pub(crate) fn silence(&self) {
         let mut count = [0; 8];
         let _ = read(&self.0, &mut count);
     }

@@ -10,6 +10,7 @@ mod support;
 use std::net::{SocketAddr, UdpSocket};
 use std::time::Duration;
 
+use agent::Notice;
 use netfilter::Tuple;
 use netfilter::testing::{Entry, Maker, in_tracked_namespace, tcp_exchange, udp_exchange};
 
@@ -163,5 +164,79 @@ fn after_a_storm_that_overran_the_buffer_the_table_is_right_and_empty() {
         let of_last: Vec<_> = records.into_iter().filter(last).collect();
         assert_eq!(sums(&of_last), kernel);
         assert_eq!(of_last.len(), 1);
+    });
+}
+
+#[test]
+fn with_events_switched_off_it_is_said_and_the_resync_ends_connections() {
+    in_tracked_namespace(|| {
+        netfilter::sysctl::write("netfilter/nf_conntrack_events", 0).unwrap();
+        let mut run = Run::start(with_events());
+        udp_exchange(
+            address("127.0.0.1:6001"),
+            address("127.0.0.1:6002"),
+            100,
+            Some(1000),
+        );
+        run.poll();
+        run.wait(|notice| {
+            matches!(
+                notice,
+                Notice::Warning {
+                    code: "EVENTS_OFF",
+                    ..
+                }
+            )
+        });
+        let kernel = kernel_totals();
+        Maker::open().unwrap().flush().unwrap();
+        run.poll();
+        let records = run.export();
+        assert_eq!(sums(&records), kernel);
+        assert_eq!(ends(&records).len(), 1);
+    });
+}
+
+#[test]
+fn connections_older_than_the_listener_are_warned_of_and_ended_by_the_resync() {
+    in_tracked_namespace(|| {
+        // 2: the kernel sends events for connections that were made while somebody listened.
+        netfilter::sysctl::write("netfilter/nf_conntrack_events", 2).unwrap();
+        udp_exchange(
+            address("127.0.0.1:6001"),
+            address("127.0.0.1:6002"),
+            100,
+            None,
+        );
+        let mut run = Run::start(with_events());
+        run.poll();
+        run.wait(|notice| {
+            matches!(
+                notice,
+                Notice::Warning {
+                    code: "EVENTS_AUTODETECT",
+                    ..
+                }
+            )
+        });
+        udp_exchange(
+            address("127.0.0.1:6003"),
+            address("127.0.0.1:6004"),
+            100,
+            None,
+        );
+        let kernel = kernel_totals();
+        Maker::open().unwrap().flush().unwrap();
+        let heard = run.export_until(|records, _| !records.is_empty());
+        assert_eq!(
+            key(&heard[0]).source.1,
+            6003,
+            "only the younger one told of its end"
+        );
+        run.poll();
+        let mut records = heard;
+        records.extend(run.export());
+        assert_eq!(sums(&records), kernel);
+        assert!(ends(&records).values().all(|&count| count == 1));
     });
 }
