@@ -56,9 +56,15 @@ export function step(command, args) {
 	if (status !== 0) fail(`"${command} ${args.join(' ')}" failed`);
 }
 
+/** npm puts its packages' programs first, and one of them is called nft, as nftables' is. */
+const PATH = (process.env.PATH ?? '')
+	.split(':')
+	.filter((folder) => !folder.endsWith('/node_modules/.bin'))
+	.join(':');
+
 /** Runs a command and returns its exit code. */
 export function attempt(command, args, stdio = 'inherit') {
-	const { status, error } = spawnSync(command, args, { cwd: root, stdio });
+	const { status, error } = spawnSync(command, args, { cwd: root, stdio, env: { ...process.env, PATH } });
 	if (error !== undefined) {
 		fail(error.code === 'ENOENT' ? `${command} is needed and was not found` : `${command}: ${error.message}`);
 	}
