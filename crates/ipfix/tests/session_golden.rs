@@ -145,12 +145,14 @@ fn types() -> String {
 fn options_records_go_in_domain_0_after_their_templates() {
     let mut session = session(9, 65_535);
     session.header(4, 77, 1);
-    // Templates: 6 + 24, 6 + 16, 6 + 36 octets. Types: 3 * 26 octets, names 5 + 12 + 10, descriptions 59 + 57 + 52.
-    let head = format!("0003 0062 {RELIABILITY_TEMPLATE} {METERING_TEMPLATE} {TYPE_TEMPLATE}");
+    // Templates, each in a set of its own: 4 + 6 + 24, 4 + 6 + 16, 4 + 6 + 36 octets. Types: 3 * 26 octets, names 5 + 12 + 10, descriptions 59 + 57 + 52.
+    let head = format!(
+        "0003 0022 {RELIABILITY_TEMPLATE} 0003 001a {METERING_TEMPLATE} 0003 002e {TYPE_TEMPLATE}"
+    );
     let metering = "0201 0020 00000009 0000000000000004 0000000000000005 0000000000000006";
     let data = format!("{RELIABILITY} {metering} 0202 0115 {}", types());
     let expected = octets(&format!(
-        "000a 01d7 695735b0 00000000 00000000 {head} {data}"
+        "000a 01df 695735b0 00000000 00000000 {head} {data}"
     ));
     assert_octets(&session.options(&STATISTICS, 0x6957_35b0), &expected);
 
@@ -178,7 +180,7 @@ fn options_messages_keep_to_the_maximum_size_and_count_on() {
     assert_eq!(messages.len(), 1);
     let octets = session(9, 220).options(&STATISTICS, 1);
     let messages = self::messages(&octets);
-    // 16 + 98 + 48 + 32 octets and two records; then at most two types a message.
+    // 16 + 106 + 48 + 32 octets and two records; then at most two types a message.
     let sequences: Vec<_> = messages
         .iter()
         .map(|message| (message.len() <= 220, header(message).sequence))

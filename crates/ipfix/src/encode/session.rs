@@ -81,6 +81,8 @@ impl Session {
         if !self.options_templates_sent {
             for template in options::templates() {
                 messages.template(OPTIONS_TEMPLATE_SET, &template, false);
+                // A set for each: pmacct's nfacctd calls a set of several options templates malformed.
+                messages.close_set();
             }
         }
         options::records(statistics, &self.format, |template, record| {
