@@ -56,3 +56,19 @@ test('a UDP collector that comes late decodes at once, and what it missed is cou
 		'nothing was lost for everybody',
 	);
 });
+
+test('over UDP the templates come twice at the start, and the options records’ sequence number counts on', async (t) => {
+	const datagrams = (await inNamespace<string[]>('udp_sequence')).map((hex) => Buffer.from(hex, 'hex'));
+	const heads = datagrams.map((datagram) => ({
+		domain: datagram.readUInt32BE(12),
+		sequence: datagram.readUInt32BE(8),
+		firstSet: datagram.readUInt16BE(16),
+	}));
+	// Five options records each time: losses, counts, and the types of mark, conntrackId and logPrefix.
+	t.deepEqual(heads, [
+		{ domain: 1, sequence: 0, firstSet: 2 },
+		{ domain: 0, sequence: 0, firstSet: 3 },
+		{ domain: 1, sequence: 0, firstSet: 2 },
+		{ domain: 0, sequence: 5, firstSet: 3 },
+	]);
+});

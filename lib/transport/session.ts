@@ -257,9 +257,17 @@ export abstract class Session {
 		this.listener.lost(this, reason, amount);
 	}
 
-	/** The connection stands: templates first, then what was kept, then new parcels. */
+	/**
+	 * The connection stands: templates first, then what was kept, then new parcels. After `prepare` on the same
+	 * connection the templates go out again and the sequence numbers count on (RFC 7011 section 3.1).
+	 */
 	protected opened(maxMessageSize: number): void {
-		this.prepare(maxMessageSize);
+		if (this.wire === undefined) {
+			this.prepare(maxMessageSize);
+		} else {
+			this.queueTemplates();
+			this.queueOptions();
+		}
 		this.#state = 'open';
 		this.#openedAt = performance.now();
 		this.#connections += 1;
