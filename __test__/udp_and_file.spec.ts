@@ -66,9 +66,9 @@ test('over UDP the templates come twice at the start, and the options records’
 	}));
 	// Five options records each time: losses, counts, and the types of mark, conntrackId and logPrefix.
 	t.deepEqual(heads, [
-		{ domain: 1, sequence: 0, firstSet: 2 },
 		{ domain: 0, sequence: 0, firstSet: 3 },
 		{ domain: 1, sequence: 0, firstSet: 2 },
 		{ domain: 0, sequence: 5, firstSet: 3 },
+		{ domain: 1, sequence: 0, firstSet: 2 },
 	]);
 });

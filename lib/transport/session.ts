@@ -265,8 +265,7 @@ export abstract class Session {
 		if (this.wire === undefined) {
 			this.prepare(maxMessageSize);
 		} else {
-			this.queueTemplates();
-			this.queueOptions();
+			this.queueStart();
 		}
 		this.#state = 'open';
 		this.#openedAt = performance.now();
@@ -286,8 +285,13 @@ export abstract class Session {
 		this.#format = this.host.format(maxMessageSize);
 		this.wire = this.host.wire(this.#format);
 		this.control.length = 0;
-		this.queueTemplates();
+		this.queueStart();
+	}
+
+	/** What a session begins with. libfixbuf reads private elements right only in templates that follow their types. */
+	protected queueStart(): void {
 		this.queueOptions();
+		this.queueTemplates();
 	}
 
 	protected queueTemplates(): void {
