@@ -180,6 +180,9 @@ test('the antrea profile changes timeout, domain and zones', (t) => {
 		[12_288],
 	);
 	t.false(javascript({ profile: 'antrea', collectors: ['tcp://a'] }).collectors[0]?.options);
+	const sizeTo = (url: string) =>
+		javascript({ profile: 'antrea', collectors: [url] }).collectors[0]?.maxMessageSize;
+	t.deepEqual([sizeTo('udp://a'), sizeTo('tcp://a')], [1_024, undefined]);
 	// FNV-1, 32 bits: published test vectors.
 	t.is(fnv1(''), 0x811c_9dc5);
 	t.is(fnv1('a'), 0x050c_5d7e);

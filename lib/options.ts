@@ -132,6 +132,7 @@ export function resolveOptions(layers: readonly Layer[], origin: 'javascript' | 
 			return {
 				...COLLECTOR_DEFAULTS,
 				options: rest.profile !== 'antrea',
+				...(rest.profile === 'antrea' && target.kind === 'udp' && { maxMessageSize: AGGREGATOR_DATAGRAM }),
 				...tls,
 				...own,
 				name: nameOfCollector(collector),
@@ -143,6 +144,9 @@ export function resolveOptions(layers: readonly Layer[], origin: 'javascript' | 
 	checkBounds(settings, merged, nameOf);
 	return settings;
 }
+
+/** Octets of the flow aggregator's receive buffer over UDP: it ends in a panic when a longer message is cut there. */
+const AGGREGATOR_DATAGRAM = 1_024;
 
 const COLLECTOR_DEFAULTS = {
 	minVersion: 'TLSv1.2',

@@ -120,7 +120,7 @@ function schema(numbers: boolean) {
 			templateRefresh: duration.optional(),
 			/** … and after this many packets (RFC 5153 section 6.2: 20). */
 			templateRefreshPackets: integer(1, 0xffff_ffff).optional(),
-			/** Octets of a message, header included. Default: 65,535; over UDP what the path takes, at most 1,500 a packet. */
+			/** Octets of a message, header included. Default: 65,535; over UDP what the path takes, at most 1,500 a packet (antrea: 1,024). */
 			maxMessageSize: integer(256, 65535).optional(),
 			/** Whether options records (statistics, types of private elements) are sent. Default: true. */
 			options: flag().optional(),
