@@ -204,6 +204,8 @@ impl Exporter {
     /// After the final poll: everything with something unexported becomes due.
     pub fn begin_stop(&self) {
         self.shared.table().begin_stop(now());
+        // The table looks for them in slices, which are the kernel thread's to do.
+        self.shared.requests.ring();
     }
 
     /// Counts what is still unexported as left at the stop.
