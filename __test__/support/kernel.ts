@@ -72,13 +72,13 @@ function parseFlow(line: string): KernelFlow {
 	};
 }
 
-/** An echo server for TCP on a free port. */
-export async function tcpEcho(address: string): Promise<{ port: number; server: Server }> {
+/** An echo server for TCP; port 0 takes a free one. */
+export async function tcpEcho(address: string, port = 0): Promise<{ port: number; server: Server }> {
 	const server = createServer((socket) => {
 		socket.on('error', () => undefined);
 		socket.pipe(socket);
 	});
-	server.listen(0, address);
+	server.listen(port, address);
 	await once(server, 'listening');
 	const bound = server.address();
 	return { port: typeof bound === 'object' && bound !== null ? bound.port : 0, server };
@@ -93,10 +93,10 @@ export async function tcpExchange(address: string, port: number, octets: number)
 }
 
 /** A UDP socket that sends everything back. */
-export async function udpEcho(address: string): Promise<{ port: number; close(): void }> {
+export async function udpEcho(address: string, port = 0): Promise<{ port: number; close(): void }> {
 	const socket = createSocket(address.includes(':') ? 'udp6' : 'udp4');
 	socket.on('message', (message, peer) => socket.send(message, peer.port, peer.address));
-	socket.bind(0, address);
+	socket.bind(port, address);
 	await once(socket, 'listening');
 	return { port: socket.address().port, close: () => socket.close() };
 }
