@@ -1,6 +1,7 @@
 //! What the kernel knows of a socket that Node owns.
 
 use std::os::fd::OwnedFd;
+use std::time::Duration;
 
 use napi_derive::napi;
 
@@ -43,8 +44,12 @@ impl NativeSocket {
         // Asked for first: an acknowledgement in between makes `sent` too great then, never too small.
         let queued =
             ioctl::outq(socket).map_err(|errno| system("ask for unacknowledged octets", errno))?;
-        let info = ioctl::tcp_info(socket)
-            .ok_or_else(|| error("ERR_SYSTEM", "the kernel does not tell a connection's progress"))?;
+        let info = ioctl::tcp_info(socket).ok_or_else(|| {
+            error(
+                "ERR_SYSTEM",
+                "the kernel does not tell a connection's progress",
+            )
+        })?;
         // The kernel counts the SYN, too.
         let acknowledged = info.tcpi_bytes_acked.saturating_sub(1);
         let waiting = u64::try_from(queued).unwrap_or(0);
@@ -59,6 +64,14 @@ impl NativeSocket {
     #[napi(catch_unwind)]
     pub fn path_mtu(&self) -> Result<Option<u32>> {
         Ok(ioctl::path_mtu(self.open()?))
+    }
+
+    /// The last close of this connection is a reset: what is queued is thrown away, nothing more leaves
+    /// (SO_LINGER of zero, socket(7)).
+    #[napi(catch_unwind)]
+    pub fn reset_on_close(&self) -> Result<()> {
+        rustix::net::sockopt::set_socket_linger(self.open()?, Some(Duration::ZERO))
+            .map_err(|errno| system("ask for a reset at the close", errno))
     }
 
     /// Closes the duplicate. Calling it again does nothing.
