@@ -9,10 +9,9 @@
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { messageOf } from '../errors.ts';
-import { type NativeProgress, type NativeSocket, native } from '../native.ts';
 import { formatEndpoint, type NetworkTarget } from '../target.ts';
-import { descriptorOf } from './descriptor.ts';
 import type { Outgoing } from './parcel.ts';
+import { Probe } from './probe.ts';
 import { explain } from './reasons.ts';
 import { type Address, resolve } from './resolve.ts';
 import { Session } from './session.ts';
@@ -37,7 +36,7 @@ const MOVE_PATIENCE_MS = 1_000;
 export abstract class StreamSession extends Session {
 	#abort: AbortController | undefined;
 	#link: Link | undefined;
-	#probe: NativeSocket | undefined;
+	#probe: Probe | undefined;
 	#writing = false;
 	/** Octets of the raw socket that the kernel is known to have taken. */
 	#flushed = 0;
@@ -83,7 +82,7 @@ export abstract class StreamSession extends Session {
 	#established(link: Link): void {
 		const { stream, raw } = link;
 		try {
-			this.#probe = new (native().NativeSocket)(descriptorOf(raw));
+			this.#probe = new Probe(raw);
 		} catch (error) {
 			stream.destroy();
 			this.broke(`the connection ended at once: ${messageOf(error)}`);
@@ -122,6 +121,8 @@ export abstract class StreamSession extends Session {
 			outgoing.leastEnd = before + octets;
 			outgoing.end = this.ciphered ? Number.POSITIVE_INFINITY : outgoing.leastEnd;
 			group.push(outgoing);
+			// Under TLS the octets of a message cannot be told from its neighbours': each is a write of its own.
+			if (this.ciphered) break;
 		}
 		const last = chunks.pop();
 		if (last === undefined) return;
@@ -134,7 +135,6 @@ export abstract class StreamSession extends Session {
 			this.#writing = false;
 			this.sentBytes += octets;
 			this.#flushed = link.raw.bytesWritten;
-			// Under TLS the octets of a message cannot be told from its neighbours': the whole write ends together.
 			if (this.ciphered) for (const outgoing of group) outgoing.end = this.#flushed;
 			this.#progressAt = performance.now();
 			this.#settle();
@@ -145,7 +145,7 @@ export abstract class StreamSession extends Session {
 	}
 
 	#settle(): void {
-		const acknowledged = this.#progress()?.acknowledged;
+		const acknowledged = this.#probe?.progress()?.acknowledged;
 		if (acknowledged === undefined) return; // Unknown counts as unsettled.
 		if (acknowledged > this.#acknowledged) {
 			this.#acknowledged = acknowledged;
@@ -168,14 +168,6 @@ export abstract class StreamSession extends Session {
 		if (oldest === undefined || oldest.end > this.#acknowledged) return false;
 		this.settleOldest();
 		return true;
-	}
-
-	#progress(): NativeProgress | undefined {
-		try {
-			return this.#probe?.progress();
-		} catch {
-			return undefined;
-		}
 	}
 
 	#askLater(): void {
@@ -207,15 +199,18 @@ export abstract class StreamSession extends Session {
 		const link = this.#link;
 		if (link === undefined) return;
 		// An end may come before the acknowledgements that are known were looked at.
-		const { acknowledged, sent } = this.#progress() ?? { acknowledged: 0, sent: Number.POSITIVE_INFINITY };
+		const { acknowledged, sent } = this.#probe?.progress() ?? {
+			acknowledged: 0,
+			sent: Number.POSITIVE_INFINITY,
+		};
 		this.#acknowledged = Math.max(this.#acknowledged, acknowledged);
 		while (this.#settleNext());
 		for (const outgoing of this.outbox.unsettled) outgoing.mayHaveArrived = outgoing.leastEnd <= sent;
+		// What the kernel still has queued will be sent again elsewhere: it must not leave after all.
+		if (this.outbox.unsettled.length > 0) this.#probe?.resetOnClose();
 		this.#drop();
 		link.stream.on('error', () => undefined);
-		// With octets on their way an orderly end could hang for as long as the collector likes.
-		if (this.outbox.unsettled.length > 0 && !this.ciphered) link.raw.resetAndDestroy();
-		else link.stream.destroy();
+		link.stream.destroy();
 	}
 
 	/**
