@@ -34,6 +34,7 @@ export function makeAuthority(name: string): Authority {
 			'database = index.txt',
 			'crlnumber = crlnumber',
 			'serial = serial',
+			'unique_subject = no',
 			'default_md = sha256',
 			'default_crl_days = 2',
 			'new_certs_dir = .',
