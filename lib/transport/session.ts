@@ -132,7 +132,7 @@ export abstract class Session {
 		if (this.#state === 'closed') return;
 		const wasOpen = this.isOpen || this.#state === 'draining';
 		this.#leave('closed');
-		this.countMissed('left-at-stop', this.outbox.abandon());
+		this.countMissed('left_at_stop', this.outbox.abandon());
 		if (wasOpen) this.listener.broken(this, 'closed', null);
 	}
 
