@@ -1,6 +1,7 @@
 import test from 'ava';
 import { type BatchSource, Delivery } from '../lib/delivery.ts';
-import type { Parcel, Session } from '../lib/transport/session.ts';
+import type { Parcel } from '../lib/transport/parcel.ts';
+import type { Session } from '../lib/transport/session.ts';
 
 /** A source with a number of batches of ten records, each of one message; writes down how they were settled. */
 function source(batches: number) {

@@ -9,6 +9,8 @@ interface Report {
 	before: Record<'ready' | 'healthy', Page>;
 	after: Record<'ready' | 'healthy' | 'status' | 'metrics' | 'wrong', Page>;
 	octets: number;
+	antrea: string;
+	certificateEnds: number;
 }
 
 const result = inNamespace<Report>('metrics');
@@ -54,6 +56,8 @@ test('metrics have the documented names and true values', async (t) => {
 		'malformed_messages_total',
 		'event_overruns_total',
 		'refused_connections',
+		'denied_connections',
+		'config_last_reload_successful',
 		'export_lag_seconds',
 		'poll_duration_seconds_count',
 	]) {
@@ -67,5 +71,34 @@ test('metrics have the documented names and true values', async (t) => {
 	t.is(lines.get('conntrack_ipfix_lost_records_total{reason="away",collector="away"}'), '50');
 	t.is(lines.get('conntrack_ipfix_lost_bytes_total{reason="away",collector="away"}'), String(octets));
 	t.true(Number(lines.get('conntrack_ipfix_sent_bytes_total{collector="one"}')) > 0);
+	t.is(lines.get('conntrack_ipfix_config_last_reload_successful'), '1');
 	t.true(lines.has('process_cpu_seconds_total'));
+	t.false([...lines.keys()].some((name) => name.startsWith('antrea_')));
+});
+
+test("in the antrea profile Antrea's own names are there too", async (t) => {
+	const { antrea } = await result;
+	for (const name of [
+		'conntrack_total_connection_count',
+		'conntrack_antrea_connection_count',
+		'conntrack_max_connection_count',
+		'denied_connection_count',
+		'flow_collector_reconnection_count',
+		'conntrack_poll_cycle_duration_seconds_count',
+	]) {
+		t.regex(antrea, new RegExp(`^antrea_agent_${name} \\d+$`, 'm'));
+	}
+	t.regex(antrea, /^antrea_agent_conntrack_total_connection_count [1-9]/m);
+	t.regex(antrea, /^antrea_agent_conntrack_poll_cycle_duration_seconds_count [1-9]/m);
+});
+
+test('the end of the own certificate is told, in seconds since 1970', async (t) => {
+	const { antrea, certificateEnds } = await result;
+	t.regex(
+		antrea,
+		new RegExp(
+			`^conntrack_ipfix_tls_certificate_expiry_timestamp_seconds\\{collector="secure"\\} ${certificateEnds}$`,
+			'm',
+		),
+	);
 });

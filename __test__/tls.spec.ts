@@ -1,7 +1,7 @@
 import test from 'ava';
-import type { KernelFlow } from './support/kernel.ts';
+import type { ExporterStats } from '../lib/index.ts';
+import type { Account } from './support/account.ts';
 import { inNamespace } from './support/namespace.ts';
-import type { FlowSum } from './support/records.ts';
 
 interface Outcome {
 	connected: boolean;
@@ -10,47 +10,97 @@ interface Outcome {
 	inFlight: number;
 }
 interface Report {
-	kernel: KernelFlow[];
-	outcomes: Record<
-		'noCertificate' | 'stranger' | 'wrongAuthority' | 'wrongName' | 'missingFile' | 'right',
-		Outcome
-	>;
-	exported: FlowSum[];
+	outcomes: Record<string, Outcome>;
+	alerts: Record<string, { reasons: string[]; connections: number }>;
+	exported: Account;
+	renewal: {
+		accounts: Account[];
+		users: string[][];
+		errors: string[];
+		losses: ExporterStats['losses'];
+		duplicates: number[];
+		disconnects: string[];
+		expiresInHours: number;
+		broken: { reload: boolean; users: string[] };
+		reload: boolean;
+	};
 }
 
 const result = inNamespace<Report>('tls');
 
-test('with the right certificates on both sides every flow arrives, once', async (t) => {
-	const { kernel, outcomes, exported } = await result;
-	t.is(kernel.length, 300);
-	t.like(outcomes.right, { connected: true, exported: 300 });
-	const octets = new Map(exported.map((sum) => [sum.key, sum.octets]));
-	t.deepEqual(
-		kernel.filter((flow) => octets.get(flow.key) !== flow.octets),
-		[],
-	);
-	t.true(exported.every(({ records }) => records === 1));
+test('with the right certificates on both sides every flow arrives, once, over TLS 1.2 and 1.3', async (t) => {
+	const { outcomes, exported } = await result;
+	for (const version of ['version12', 'version13'])
+		t.like(outcomes[version], { connected: true, exported: 300 });
+	t.deepEqual(exported, {
+		flows: 300,
+		records: 300,
+		repeats: 0,
+		missing: { flows: 0, packets: 0, octets: 0 },
+		invented: [],
+	});
 });
 
-test('a collector that refuses us after the handshake is given nothing, and its reason is told', async (t) => {
-	const { outcomes } = await result;
-	for (const [outcome, reason] of [
-		[outcomes.noCertificate, /certificate required/i],
-		[outcomes.stranger, /refuse our certificate|unknown ca/],
-	] as const) {
+for (const [name, reason] of [
+	['noCertificate', /certificate required/i],
+	['stranger', /refuse our certificate|unknown ca/],
+	['expired', /refuse our certificate|expired/],
+	['early', /refuse our certificate|bad certificate/],
+	['revoked', /refuse our certificate|revoked/],
+] as const) {
+	test(`a collector that refuses us after the handshake is given nothing: ${name}`, async (t) => {
+		const outcome = (await result).outcomes[name];
 		t.like(outcome, { connected: false, exported: 0, inFlight: 0 });
-		t.regex(outcome.reason, reason);
+		t.regex(outcome?.reason ?? '', reason);
+	});
+}
+
+for (const [name, reason] of [
+	['required', /alert certificate required/],
+	['expired', /alert certificate expired/],
+	['stranger', /alert unknown ca/],
+] as const) {
+	test(`an alert after the handshake is a refusal, and its words are told: ${name}`, async (t) => {
+		const { reasons = [], connections } = (await result).alerts[name] ?? {};
+		t.is(connections, 0, 'it was never open');
+		t.is(reasons.length, 2);
+		for (const text of reasons) t.regex(text, reason);
+	});
+}
+
+for (const [name, reason] of [
+	['wrongAuthority', /unable to verify|self.signed|issuer/i],
+	['wrongName', /another\.example/],
+	['missingFile', /nowhere\.pem/],
+	['mismatch', /key values mismatch/],
+	['revokedServer', /certificate revoked/],
+	['expiredServer', /certificate has expired/],
+	['earlyServer', /certificate is not yet valid/],
+	['oldVersion', /protocol version/],
+] as const) {
+	test(`a collector that cannot be verified is given nothing: ${name}`, async (t) => {
+		const outcome = (await result).outcomes[name];
+		t.like(outcome, { connected: false, exported: 0, inFlight: 0 });
+		t.regex(outcome?.reason ?? '', reason);
+	});
+}
+
+test('renewed certificates are used, by changed files and by request, and under load nothing is lost or repeated', async (t) => {
+	const { renewal } = await result;
+	t.deepEqual(renewal.users, [
+		['agent', 'agent-2', 'agent-3'],
+		['agent', 'agent-2', 'agent-3'],
+	]);
+	for (const account of renewal.accounts) {
+		t.true(account.flows > 500);
+		t.like(account, { repeats: 0, invented: [], missing: { flows: 0, packets: 0, octets: 0 } });
 	}
+	t.like(renewal, { errors: [], losses: [], duplicates: [0, 0], disconnects: [] });
+	t.true(renewal.expiresInHours > 40 && renewal.expiresInHours < 50);
 });
 
-test('a collector that cannot be verified is given nothing', async (t) => {
-	const { outcomes } = await result;
-	for (const [outcome, reason] of [
-		[outcomes.wrongAuthority, /unable to verify|self.signed|issuer/i],
-		[outcomes.wrongName, /another\.example/],
-		[outcomes.missingFile, /nowhere\.pem/],
-	] as const) {
-		t.like(outcome, { connected: false, exported: 0, inFlight: 0 });
-		t.regex(outcome.reason, reason);
-	}
+test('changed certificates that cannot be used are told, and the session keeps those that it has', async (t) => {
+	const { broken, reload } = (await result).renewal;
+	t.deepEqual(broken, { reload: false, users: ['agent', 'agent-2'] });
+	t.true(reload, 'until some could be used');
 });

@@ -1,5 +1,6 @@
 import test from 'ava';
-import type { LossSummary, SessionStats } from '../lib/index.ts';
+import type { ExporterStats } from '../lib/index.ts';
+import type { Account } from './support/account.ts';
 import type { KernelFlow } from './support/kernel.ts';
 import { inNamespace } from './support/namespace.ts';
 import type { FlowSum } from './support/records.ts';
@@ -9,52 +10,94 @@ interface Report {
 	second: KernelFlow[];
 	during: string[];
 	after: string[];
-	collectors: SessionStats[];
-	losses: LossSummary[];
+	collectors: ExporterStats['collectors'];
+	losses: ExporterStats['losses'];
 	malformed: number;
+	beforeGoing: ExporterStats['collectors'][number];
+	afterGoing: ExporterStats['collectors'][number];
+	total: Account;
 	overUdp: FlowSum[];
-	inFile: FlowSum[];
+	inFile: Account;
+	datagrams: Array<'templates' | 'data' | 'options'>;
+	afterQuiet?: string;
+	rotation: Array<{ name: string; octets: number; flows: number }>;
+	rotatedFlows: number;
 }
 
 const result = inNamespace<Report>('udp_and_file');
+const FLOWS = 200 + 1_000 + 300 + 100;
 
 test('a file has every flow, as the kernel counted it, and its name only when it is complete', async (t) => {
-	const { first, second, during, after, inFile } = await result;
-	t.deepEqual([first.length, second.length], [200, 1_000]);
+	const { during, after, inFile } = await result;
 	t.deepEqual([during, after], [['flows.ipfix.part'], ['flows.ipfix']]);
-	t.is(inFile.length, 1_200);
-	const octets = new Map(inFile.map((sum) => [sum.key, sum.octets]));
-	t.deepEqual(
-		[...first, ...second].filter((flow) => octets.get(flow.key) !== flow.octets),
-		[],
+	t.like(inFile, { flows: FLOWS, records: FLOWS, repeats: 0, invented: [] });
+	t.deepEqual(inFile.missing, { flows: 0, packets: 0, octets: 0 });
+});
+
+test('a file that is rotated loses nothing, and each part is readable by itself', async (t) => {
+	const { rotation, rotatedFlows } = await result;
+	t.true(rotation.length >= 2);
+	for (const { name, octets } of rotation) {
+		t.regex(name, /^rotated-\d{8}T\d+Z(-\d+)?\.ipfix$/);
+		t.true(octets < 65_536 + 1024 * 1024);
+	}
+	t.is(rotatedFlows, FLOWS);
+	t.is(
+		rotation.reduce((sum, { flows }) => sum + flows, 0),
+		FLOWS,
+		'no flow is in two parts',
 	);
-	t.true(inFile.every(({ records }) => records === 1));
 });
 
 test('a UDP collector that comes late decodes at once, and what it missed is counted', async (t) => {
-	const { first, second, overUdp, collectors, losses, malformed } = await result;
+	const { first, second, overUdp, beforeGoing, malformed } = await result;
 	t.is(malformed, 0, 'templates came before the data');
 	const octets = new Map(overUdp.map((sum) => [sum.key, sum.octets]));
 	t.deepEqual(
 		second.filter((flow) => octets.get(flow.key) !== flow.octets),
 		[],
 	);
-	t.is(overUdp.length, 1_000);
-	const [udp] = collectors;
-	t.is(udp?.exportedRecords, 1_000);
-	const missed = losses.filter(({ collector }) => collector === udp?.name);
+	t.is(beforeGoing.exportedRecords, 1_000);
 	t.is(
-		missed.reduce((sum, { records }) => sum + records, 0),
+		beforeGoing.lost.reduce((sum, { records }) => sum + records, 0),
 		first.length,
 	);
 	t.is(
-		missed.reduce((sum, { packets }) => sum + packets, 0),
+		beforeGoing.lost.reduce((sum, { packets }) => sum + packets, 0),
 		first.reduce((sum, flow) => sum + flow.packets, 0),
 	);
+});
+
+test('a UDP collector that goes away in between: refused datagrams are counted lost, and it decodes when it is back', async (t) => {
+	const { total, losses, collectors, beforeGoing, afterGoing } = await result;
+	const [udp] = collectors;
 	t.true(
 		losses.every(({ collector }) => collector === udp?.name),
 		'nothing was lost for everybody',
 	);
+	t.deepEqual(
+		{ packets: total.missing.packets, octets: total.missing.octets },
+		{
+			packets: losses.reduce((sum, { packets }) => sum + packets, 0),
+			octets: losses.reduce((sum, { octets }) => sum + octets, 0),
+		},
+	);
+	const refused = (of: typeof beforeGoing) => of.lost.find(({ reason }) => reason === 'refused');
+	t.true((refused(afterGoing)?.records ?? 0) > (refused(beforeGoing)?.records ?? 0), 'some were refused');
+	t.deepEqual([total.repeats, total.invented], [0, []]);
+});
+
+test('templates go over UDP first, again after so many packets, and again after a time', async (t) => {
+	const { datagrams, afterQuiet } = await result;
+	const first = datagrams.filter((kind) => kind !== 'options')[0];
+	t.is(first, 'templates');
+	let since = 0;
+	for (const kind of datagrams) {
+		since = kind === 'templates' ? 0 : since + (kind === 'data' ? 1 : 0);
+		if (since > 3) t.fail('more than three packets of data without templates');
+	}
+	t.true(datagrams.filter((kind) => kind === 'data').length > 10);
+	t.is(afterQuiet, 'templates');
 });
 
 test('over UDP the templates come twice at the start, and the options records’ sequence number counts on', async (t) => {

@@ -6,7 +6,8 @@
  * driven by the source's next deadline and by sessions that have room again, never by a fixed tick.
  */
 import type { NativeBatch, NativeExporter } from './native.ts';
-import type { Amount, Parcel, Session } from './transport/session.ts';
+import { type Amount, add, nothing, type Parcel } from './transport/parcel.ts';
+import type { Session } from './transport/session.ts';
 
 export type BatchSource = Pick<NativeExporter, 'nextDeadline' | 'takeBatch' | 'commit' | 'rollback'>;
 
@@ -29,7 +30,7 @@ interface InFlight {
 }
 
 /** The JavaScript thread is given back after this long. */
-const TURN_MS = 2;
+const TURN_MS = 1;
 /** Pause when a deadline has come and nothing could be taken. */
 const NOTHING_TAKEN_MS = 20;
 /** Deadlines further away are asked for again. */
@@ -232,13 +233,7 @@ export class Delivery {
 }
 
 function sum(batch: NativeBatch): Amount {
-	const [messages = []] = batch.messages;
-	return messages.reduce(
-		(total, message) => ({
-			records: total.records + message.records,
-			packets: total.packets + message.packets,
-			octets: total.octets + message.octets,
-		}),
-		{ records: 0, packets: 0, octets: 0 },
-	);
+	const total = nothing();
+	for (const message of batch.messages[0] ?? []) add(total, message);
+	return total;
 }

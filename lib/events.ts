@@ -1,6 +1,7 @@
 /** What the exporter tells: its events, its snapshot, and the sums between two summaries. */
 import type { NativeLoss, NativeNotice, NativeStats } from './native.ts';
-import type { Amount, SessionStats } from './transport/session.ts';
+import type { Amount } from './transport/parcel.ts';
+import type { SessionStats } from './transport/session_host.ts';
 
 export type PollSummary = NonNullable<NativeNotice['poll']>;
 
@@ -45,6 +46,8 @@ export interface ExporterStats {
 	exportLag: number;
 	/** Batches taken and not settled. */
 	batchesInFlight: number;
+	/** False after changed certificates could not be used, until some could. */
+	lastReloadSuccessful: boolean;
 	exported: ExportSummary;
 	/** By reason, and by collector where only one of them missed the records. */
 	losses: LossSummary[];

@@ -18,4 +18,4 @@ export type {
 } from './events.ts';
 export { type ExporterOptions, FlowExporter } from './exporter.ts';
 export type { CollectorInput, DurationInput } from './options.ts';
-export type { SessionState, SessionStats } from './transport/session.ts';
+export type { SessionState, SessionStats } from './transport/session_host.ts';

@@ -1,49 +1,36 @@
 /**
  * One life of an exporter, from a start to its stop: joins the core's table, the poll scheduler, the delivery and
- * the sessions.
+ * the collectors.
  *
  * Data comes from the core as batches of finished messages and leaves through sessions; through this file pass only
- * counters and rare events. Read `SessionHost` and `SessionListener` (transport/session.ts) first.
+ * counters and rare events. Read `Delivery` and `Collectors` first.
  */
 import type { EventEmitter } from 'node:events';
+import { Collectors, formatOf } from './collectors.ts';
 import { Delivery } from './delivery.ts';
 import { AgentError, codeOf, messageOf, toError } from './errors.ts';
 import { type ExporterEvents, type ExporterState, type ExporterStats, Ledger, lossesOf } from './events.ts';
-import {
-	type NativeConfig,
-	type NativeExporter,
-	type NativeLoss,
-	type NativeNotice,
-	type NativeStats,
-	native,
-	type OwnSession,
-} from './native.ts';
+import { type NativeExporter, type NativeNotice, type NativeStats, native } from './native.ts';
+import { nativeConfig } from './native_config.ts';
 import type { Settings } from './options.ts';
 import { PollScheduler } from './scheduler.ts';
-import { selectionOf } from './selection.ts';
 import { Backoff } from './transport/backoff.ts';
-import { createSession } from './transport/create.ts';
-import type { Amount, Parcel, Session, SessionHost, SessionListener } from './transport/session.ts';
-import { TlsSession } from './transport/tls.ts';
+import { type Amount, add, nothing } from './transport/parcel.ts';
 
 /** What is not there yet is waited for. */
 const WAITED_FOR: ReadonlySet<string | undefined> = new Set(['ERR_NO_CONNTRACK', 'ERR_NETNS']);
 const SUMMARY_MS = 1_000;
-const SAVE_INTERVAL_MS = 60_000;
 const LONGEST_SAVE_MS = 5_000;
 const LARGEST_MESSAGE = 65_535;
 
 /** One life of an exporter, from a start to its stop. */
-export class Lifetime implements SessionHost, SessionListener {
-	readonly window: number;
+export class Lifetime {
 	readonly ended: Promise<void>;
 	readonly #settings: Settings;
 	readonly #events: EventEmitter<ExporterEvents>;
 	readonly #fatal: (error: Error) => void;
-	readonly #sessions: Session[];
+	readonly #collectors: Collectors;
 	readonly #ledger = new Ledger();
-	readonly #formats = new Map<number, number>();
-	readonly #own = new Map<string, OwnSession>();
 	#native: NativeExporter | undefined;
 	#scheduler: PollScheduler | undefined;
 	#delivery: Delivery | undefined;
@@ -51,7 +38,6 @@ export class Lifetime implements SessionHost, SessionListener {
 	#lastTable: NativeStats | null = null;
 	#lastSuccessfulPoll: number | null = null;
 	#lastPollAttempt: number | null = null;
-	readonly #startedAt = Date.now();
 	#pollStartedAt = 0;
 	#refusing = false;
 	/**
@@ -59,7 +45,6 @@ export class Lifetime implements SessionHost, SessionListener {
 	 * all is over, or neither were ever collected.
 	 */
 	readonly #waker = { call: () => this.#woken() };
-	#saveTimer: NodeJS.Timeout | undefined;
 	#saved: () => void = () => undefined;
 	#stopped: Promise<void> | undefined;
 	#started: { resolve(): void; reject(error: Error): void } | undefined;
@@ -69,8 +54,7 @@ export class Lifetime implements SessionHost, SessionListener {
 		this.#settings = settings;
 		this.#events = events;
 		this.#fatal = fatal;
-		this.window = settings.window;
-		this.#sessions = settings.collectors.map((collector) => createSession(collector, this, this));
+		this.#collectors = new Collectors(settings, events);
 		this.ended = new Promise((resolve) => {
 			this.#end = resolve;
 		});
@@ -81,7 +65,7 @@ export class Lifetime implements SessionHost, SessionListener {
 		this.#summaryTimer = setInterval(() => this.#summarize(), SUMMARY_MS);
 		const exporter = await this.#open();
 		if (this.#stopped !== undefined) throw stoppedEarly();
-		this.#delivery = new Delivery(exporter, this.#sessions, {
+		this.#delivery = new Delivery(exporter, this.#collectors.sessions, {
 			mode: this.#settings.delivery,
 			batchRecords: this.#settings.batchRecords,
 			exported: (amount) => this.#ledger.addExported(amount),
@@ -106,11 +90,9 @@ export class Lifetime implements SessionHost, SessionListener {
 			this.#started = { resolve, reject };
 		});
 		// A format that cannot be is an error of the options, not of a session.
-		this.format(LARGEST_MESSAGE);
-		if (this.#settings.stateFile !== undefined)
-			this.#saveTimer = setInterval(() => exporter.save(), SAVE_INTERVAL_MS);
+		exporter.addFormat(formatOf(this.#settings, LARGEST_MESSAGE));
 		this.#delivery.start();
-		for (const session of this.#sessions) session.start();
+		this.#collectors.start(exporter, this.#delivery);
 		this.#scheduler.start();
 		await firstPoll;
 	}
@@ -150,24 +132,24 @@ export class Lifetime implements SessionHost, SessionListener {
 			});
 			await Promise.race([this.#scheduler?.last(), grace]);
 			exporter.beginStop();
-			for (const session of this.#sessions) session.retryNow();
+			this.#collectors.retryNow();
 			await Promise.race([this.#delivery?.flush(), grace]);
 			this.#delivery?.stop();
-			await Promise.race([Promise.all(this.#sessions.map((session) => session.drain())), grace]);
+			await Promise.race([this.#collectors.drain(), grace]);
 			clearTimeout(timer);
 		}
 		this.#delivery?.stop();
 		// What they still hold fails here, and is rolled back before the rest is counted.
-		for (const session of this.#sessions) session.close();
+		this.#collectors.close();
 		clearInterval(this.#summaryTimer);
-		clearInterval(this.#saveTimer);
 		if (exporter !== undefined) {
-			const before = total(exporter.stats().losses);
-			const after = total(exporter.leftAtStop());
+			const before = sumOf(exporter.stats().losses);
+			const after = sumOf(exporter.leftAtStop());
 			await this.#save(exporter);
 			this.#lastTable = exporter.stats();
 			exporter.close();
 			this.#native = undefined;
+			this.#collectors.release();
 			this.#waker.call = ignoreWake;
 			if (after.records > before.records) {
 				const lost = `${after.records - before.records} records (${after.packets - before.packets} packets`;
@@ -197,19 +179,16 @@ export class Lifetime implements SessionHost, SessionListener {
 	}
 
 	renewCertificates(): void {
-		for (const session of this.#sessions) {
-			if (session instanceof TlsSession)
-				session.renew().catch((error: unknown) => this.#warn('ERR_TLS', messageOf(error)));
-		}
+		this.#collectors.renewCertificates();
 	}
 
 	ownsEndpoint(address: string, port: number): boolean {
-		return [...this.#own.values()].some((own) => own.localPort === port && own.localAddress === address);
+		return this.#collectors.ownsEndpoint(address, port);
 	}
 
 	stats(state: ExporterState): ExporterStats {
 		const table = this.#native?.stats() ?? this.#lastTable;
-		const collectors = this.#sessions.map((session) => session.stats());
+		const collectors = this.#collectors.stats();
 		return {
 			state,
 			table,
@@ -218,6 +197,7 @@ export class Lifetime implements SessionHost, SessionListener {
 			lastPollAttempt: this.#lastPollAttempt,
 			exportLag: this.#delivery?.lagMs ?? 0,
 			batchesInFlight: this.#delivery?.batches ?? 0,
+			lastReloadSuccessful: this.#collectors.lastReloadSuccessful,
 			exported: { ...this.#ledger.exported },
 			losses: lossesOf(table?.losses ?? [], collectors),
 			collectors,
@@ -287,95 +267,6 @@ export class Lifetime implements SessionHost, SessionListener {
 	#warn(code: string, message: string): void {
 		this.#events.emit('warning', { code, message });
 	}
-
-	// SessionHost
-
-	format(maxMessageSize: number): number {
-		const known = this.#formats.get(maxMessageSize);
-		if (known !== undefined) return known;
-		const { profile, fields, observationDomain } = this.#settings;
-		const format = this.#core.addFormat({
-			profile,
-			...(fields && { fields }),
-			domain: observationDomain,
-			maxMessageSize,
-		});
-		this.#formats.set(maxMessageSize, format);
-		return format;
-	}
-
-	wire(format: number) {
-		return new (native().NativeSession)(this.#core, format);
-	}
-
-	losses() {
-		return { ...total(this.#native?.stats().losses ?? []), from: this.#startedAt, to: Date.now() };
-	}
-
-	addOwn(own: OwnSession): void {
-		this.#own.set(ownKey(own), own);
-		if (!this.#settings.includeOwn) this.#native?.addOwn(own);
-	}
-
-	removeOwn(own: OwnSession): void {
-		this.#own.delete(ownKey(own));
-		if (!this.#settings.includeOwn) this.#native?.removeOwn(own);
-	}
-
-	get #core(): NativeExporter {
-		if (this.#native === undefined) throw new AgentError('ERR_STOPPED', 'the exporter has stopped');
-		return this.#native;
-	}
-
-	// SessionListener
-
-	opened(session: Session): void {
-		this.#delivery?.wake();
-		this.#events.emit('connect', { collector: session.name });
-	}
-
-	broken(session: Session, reason: string, retryInMs: number | null): void {
-		this.#delivery?.wake();
-		this.#events.emit('disconnect', { collector: session.name, reason, retryInMs });
-	}
-
-	room(): void {
-		this.#delivery?.wake();
-	}
-
-	settled(session: Session, parcel: Parcel): void {
-		this.#delivery?.settled(session, parcel);
-	}
-
-	failed(session: Session, parcel: Parcel): void {
-		this.#delivery?.failed(session, parcel);
-	}
-
-	lost(): void {
-		// Summed up by the session; told with the next summary.
-	}
-}
-
-function ownKey({ protocol, localAddress, localPort, remoteAddress, remotePort }: OwnSession): string {
-	return `${protocol} ${localAddress} ${localPort} ${remoteAddress} ${remotePort}`;
-}
-
-function nativeConfig(settings: Settings): NativeConfig {
-	const { maxConnections, stateFile } = settings;
-	return {
-		selection: selectionOf(settings),
-		source: settings.source,
-		activeTimeout: settings.activeTimeout,
-		idleTimeout: settings.idleTimeout,
-		staleTimeout: settings.staleTimeout,
-		whenFull: settings.whenFull,
-		initialDelta: settings.initialDelta,
-		pollRetryTimeout: settings.pollRetryTimeout,
-		secondsEndMonotonic: settings.profile === 'antrea',
-		eventBufferSize: settings.eventBufferSize,
-		...(maxConnections !== undefined && { maxConnections }),
-		...(stateFile !== undefined && { stateFile }),
-	};
 }
 
 /** Made here, because a function keeps alive all that is in scope where it is made. */
@@ -385,12 +276,8 @@ function stoppedEarly(): AgentError {
 	return new AgentError('ERR_STOPPED', 'stopped before the first complete poll');
 }
 
-function total(losses: readonly NativeLoss[]): Amount {
-	const sum = { records: 0, packets: 0, octets: 0 };
-	for (const { records, packets, octets } of losses) {
-		sum.records += records;
-		sum.packets += packets;
-		sum.octets += octets;
-	}
+function sumOf(losses: readonly Amount[]): Amount {
+	const sum = nothing();
+	for (const loss of losses) add(sum, loss);
 	return sum;
 }

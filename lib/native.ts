@@ -14,6 +14,7 @@ export type {
 	NativeMessage,
 	NativeNotice,
 	NativeOwnSession as OwnSession,
+	NativeProgress,
 	NativeSelection,
 	NativeStats,
 } from '../binding/native.cjs';

@@ -1,25 +1,19 @@
 /** Starts and stops in every order. */
 
 import { readdirSync } from 'node:fs';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { codeOf } from '../../lib/errors.ts';
 import { FlowExporter } from '../../lib/index.ts';
-import { sleep, track, until } from '../support/kernel.ts';
+import { collectGarbage } from '../support/garbage.ts';
+import { track, until } from '../support/kernel.ts';
 
 track();
 const report: Record<string, unknown> = {};
 const rejections: unknown[] = [];
 process.on('unhandledRejection', (error) => rejections.push(String(error)));
 const options = { pollInterval: 100, activeTimeout: 100, idleTimeout: 100 };
-setFlagsFromString('--expose-gc');
-const collectGarbage = runInNewContext('gc') as () => void;
 /** Open descriptors once the core's objects, which hold an eventfd each, are collected. */
 const descriptors = async () => {
-	for (let round = 0; round < 3; round += 1) {
-		collectGarbage();
-		await sleep(10);
-	}
+	await collectGarbage();
 	return readdirSync('/proc/self/fd').length;
 };
 
@@ -73,7 +67,7 @@ report['disposed'] = disposed.stats().state;
 
 for (let round = 0; round < 3; round += 1) await cycle();
 const before = await descriptors();
-for (let round = 0; round < 50; round += 1) await cycle();
+for (let round = 0; round < 100; round += 1) await cycle();
 report['descriptorsLeaked'] = (await descriptors()) - before;
 
 const waiting = new FlowExporter({ ...options, netns: '/nowhere/at/all' });

@@ -1,7 +1,9 @@
 /** What the metrics server says before the first poll, afterwards, and what the exporter itself counted. */
 import { Collector, FlowExporter } from '../../lib/index.ts';
 import { serveMetrics } from '../../lib/metrics.ts';
-import { flushKernel, kernelFlows, track, unansweredFlows, until } from '../support/kernel.ts';
+import { makeAuthority, makeCertificate } from '../support/certificates.ts';
+import { FaultyCollector } from '../support/faulty_collector.ts';
+import { flushKernel, kernelFlows, sleep, track, unansweredFlows, until } from '../support/kernel.ts';
 import { report } from '../support/report.ts';
 
 track();
@@ -43,4 +45,35 @@ const after = {
 };
 await exporter.stop();
 await metrics.close();
-report({ before, after, octets: kernel.reduce((sum, flow) => sum + flow.octets, 0) });
+
+// The antrea profile, over TLS.
+const ca = makeAuthority('metrics');
+const secure = await new FaultyCollector([], {
+	...makeCertificate(ca, 'collector.example'),
+	ca: ca.cert,
+	requestCert: true,
+}).listen();
+const antrea = new FlowExporter({
+	collectors: [
+		{
+			...{ url: secure.url, name: 'secure', serverName: 'collector.example' },
+			...{ ca: ca.cert, ...makeCertificate(ca, 'agent', { to: '20991231000000Z' }) },
+		},
+	],
+	profile: 'antrea',
+	pollInterval: 100,
+});
+const antreaMetrics = await serveMetrics(antrea, { host: '127.0.0.1', port: 0 });
+await antrea.start();
+await until('it is open', () => antrea.stats().collectors[0]?.state === 'open');
+await sleep(300);
+const page = await (await fetch(`http://${antreaMetrics.address}/metrics`)).text();
+await antrea.stop();
+await antreaMetrics.close();
+report({
+	antrea: page,
+	certificateEnds: Date.UTC(2099, 11, 31) / 1_000,
+	before,
+	after,
+	octets: kernel.reduce((sum, flow) => sum + flow.octets, 0),
+});

@@ -21,6 +21,8 @@ export interface KernelFlow {
 /** Loopback up, every connection tracked, counted and timed. */
 export function track(): void {
 	run('ip', 'link', 'set', 'lo', 'up');
+	// On a busy machine a scenario may take longer than the usual half minute.
+	writeFileSync('/proc/sys/net/netfilter/nf_conntrack_udp_timeout', '600');
 	for (const setting of ['acct', 'timestamp'])
 		writeFileSync(`/proc/sys/net/netfilter/nf_conntrack_${setting}`, '1');
 	run('nft', 'add table inet track');
@@ -34,6 +36,7 @@ const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 export function run(command: string, ...args: string[]): string {
 	return execFileSync(command, args, {
 		encoding: 'utf8',
+		maxBuffer: 256 * 1024 * 1024,
 		stdio: ['ignore', 'pipe', 'pipe'],
 		env: { ...process.env, PATH },
 	});

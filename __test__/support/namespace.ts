@@ -3,8 +3,8 @@ import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
 const SCENARIOS = new URL('../scenarios/', import.meta.url);
-/** As root a network namespace is enough; others need a user namespace to own it. */
-export const UNSHARE = process.getuid?.() === 0 ? ['-n'] : ['-Urn'];
+/** Networks and mounts of its own. Root needs no more; others need a user namespace to own them. */
+export const UNSHARE = process.getuid?.() === 0 ? ['-nm'] : ['-Urnm'];
 
 export interface Ended {
 	code: number | null;

@@ -36,12 +36,12 @@ export async function collect(flags: CollectFlags): Promise<number> {
 		if (transport === 'file') failed = `${peer}: ${error}`;
 	});
 	collector.on('malformed', ({ peer, error }) => say(`datagram of ${peer} skipped: ${error}`));
+	const stop = () => void collector.stop();
+	const releaseSignals = onStopSignal(stop);
 	await collector.start();
 	for (const address of collector.addresses) say(`listening on ${address}`);
 
 	const output = new Output(flags.count);
-	const stop = () => void collector.stop();
-	const releaseSignals = onStopSignal(stop);
 	let broken: unknown;
 	output.gone.then(stop, (error: unknown) => {
 		broken = error;

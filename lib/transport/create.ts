@@ -1,7 +1,8 @@
 /** The session for a collector's URL. */
 import type { CollectorSettings } from '../options.ts';
 import { FileSession } from './file.ts';
-import type { Session, SessionHost, SessionListener } from './session.ts';
+import type { Session } from './session.ts';
+import type { SessionHost, SessionListener } from './session_host.ts';
 import { TcpSession } from './tcp.ts';
 import { TlsSession } from './tls.ts';
 import { UdpSession } from './udp.ts';

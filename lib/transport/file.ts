@@ -9,10 +9,11 @@ import { type FileHandle, open, rename, stat } from 'node:fs/promises';
 import { extname } from 'node:path';
 import { codeOf, messageOf } from '../errors.ts';
 import type { FileTarget } from '../target.ts';
-import { type Outgoing, Session } from './session.ts';
+import { Session } from './session.ts';
 
 const WRITE_OCTETS = 1024 * 1024;
 const MESSAGE_OCTETS = 65_535;
+const LONGEST_WRITE_MS = 10_000;
 
 export class FileSession extends Session {
 	#file: FileHandle | undefined;
@@ -65,17 +66,16 @@ export class FileSession extends Session {
 	protected pump(): void {
 		const file = this.#file;
 		if (file === undefined || this.#writing !== undefined) return;
-		const chunks = this.control.splice(0);
+		const chunks = this.wire.control.splice(0);
 		let octets = chunks.reduce((sum, chunk) => sum + chunk.length, 0);
-		const group: Outgoing[] = [];
+		let messages = 0;
 		while (octets < WRITE_OCTETS) {
-			const outgoing = this.queue.shift();
+			const outgoing = this.outbox.next();
 			if (outgoing === undefined) break;
-			const header = this.stamp(outgoing.message);
+			const header = this.wire.stamp(outgoing.message);
 			chunks.push(header, outgoing.message.body);
 			octets += header.length + outgoing.message.body.length;
-			group.push(outgoing);
-			this.unsettled.push(outgoing);
+			messages += 1;
 		}
 		if (octets === 0) return;
 		this.#writing = this.#write(file, Buffer.concat(chunks, octets)).then(
@@ -85,7 +85,7 @@ export class FileSession extends Session {
 				this.#size += octets;
 				this.sentBytes += octets;
 				this.#dirty = true;
-				for (const _ of group) this.settleOldest();
+				for (; messages > 0; messages -= 1) this.settleOldest();
 				this.#rotateIfDue();
 				this.pump();
 			},
@@ -116,8 +116,15 @@ export class FileSession extends Session {
 		if (rotate === undefined || this.state !== 'open') return;
 		const old = rotate.interval !== undefined && performance.now() - this.#openedAt >= rotate.interval;
 		if (old || (rotate.size !== undefined && this.#size >= rotate.size)) {
-			this.reopen().catch((error: unknown) => this.broke(messageOf(error)));
+			this.#rotate().catch((error: unknown) => this.broke(messageOf(error)));
 		}
+	}
+
+	/** The file under way gets its name and a new one begins; what comes meanwhile waits. */
+	async #rotate(): Promise<void> {
+		if (!(await this.quiesce(LONGEST_WRITE_MS))) return;
+		await this.finish();
+		if (this.isOpen) this.connect();
 	}
 
 	protected disconnect(): void {

@@ -5,130 +5,53 @@
  * `settled` once, or `failed` whenever the connection that carried them broke. After `failed` the parcel's
  * unsettled messages are kept until the listener decides: `discard` (the batch was rolled back, its records will
  * come again in another one) or `keep` (the batch was committed through another collector: they are sent here
- * first thing after reconnecting). Read `SessionState` and `Parcel` first.
+ * first thing after reconnecting). Read `SessionState` (session_host.ts) and
+ * `Parcel` (parcel.ts) first.
  */
-
-import type { NativeMessage, NativeSession, OwnSession } from '../native.ts';
 import type { CollectorSettings } from '../options.ts';
 import { Backoff } from './backoff.ts';
-
-/**
- * connecting → open ⇄ stalled → draining → closed, and from each but closed → backoff → connecting.
- * stalled: the window has been full for a second; the session takes nothing until all of it is settled.
- * draining: takes nothing more and closes when all is settled.
- */
-export type SessionState = 'connecting' | 'open' | 'stalled' | 'draining' | 'closed' | 'backoff';
-
-/** The messages of one batch in one session's format. */
-export interface Parcel {
-	readonly messages: readonly NativeMessage[];
-}
-
-export interface Amount {
-	records: number;
-	packets: number;
-	octets: number;
-}
-
-/** What a session needs of the exporter that it serves. */
-export interface SessionHost {
-	/** The number of the compiled format with this message size. */
-	format(maxMessageSize: number): number;
-	/** Header, template and options octets of one connection; sequence numbers begin at 0. */
-	wire(format: number): NativeSession;
-	addOwn(own: OwnSession): void;
-	removeOwn(own: OwnSession): void;
-	/** What options records say of the whole exporter. */
-	losses(): Amount & { from: number; to: number };
-	readonly window: number;
-}
-
-export interface SessionListener {
-	opened(session: Session): void;
-	/** `retryInMs` null: it was closed on purpose. */
-	broken(session: Session, reason: string, retryInMs: number | null): void;
-	/** It may take a parcel again. */
-	room(session: Session): void;
-	settled(session: Session, parcel: Parcel): void;
-	failed(session: Session, parcel: Parcel): void;
-	/** Records that this collector will not get. */
-	lost(session: Session, reason: string, amount: Amount): void;
-}
-
-/** A message on its way: queued, then written, then settled. */
-export interface Outgoing {
-	readonly parcel: Parcel;
-	readonly message: NativeMessage;
-	/** Whether any octet of it may have left: sent again, it may be a duplicate. */
-	written: boolean;
-	/** Offset in the connection's stream at which it ends. */
-	end: number;
-}
-
-export interface SessionStats {
-	name: string;
-	state: SessionState;
-	/** Why the last connection ended, or null. */
-	lastError: string | null;
-	unsettledBytes: number;
-	sentBytes: number;
-	sentMessages: number;
-	exportedRecords: number;
-	exportedOctets: number;
-	/** Records sent again after a break that may have arrived the first time. */
-	duplicateRecords: number;
-	connections: number;
-	lost: Array<Amount & { reason: string }>;
-}
+import { Outbox } from './outbox.ts';
+import { type Amount, add, nothing, type Parcel } from './parcel.ts';
+import type { SessionHost, SessionListener, SessionState, SessionStats } from './session_host.ts';
+import { Wire } from './wire.ts';
 
 const FULL_PATIENCE_MS = 1_000;
 const OPTIONS_INTERVAL_MS = 600_000;
-const HEADER_OCTETS = 16;
 
 export abstract class Session {
 	readonly settings: CollectorSettings;
 	protected readonly host: SessionHost;
 	protected readonly listener: SessionListener;
-	protected wire: NativeSession | undefined;
-	/** Not yet handed to the kernel. */
-	protected readonly queue: Outgoing[] = [];
-	/** Handed to the kernel, in order, not yet settled. */
-	protected readonly unsettled: Outgoing[] = [];
-	/** Templates and options that go before the next data. */
-	protected readonly control: Buffer[] = [];
+	protected readonly outbox = new Outbox();
+	protected readonly wire: Wire;
 	protected sentBytes = 0;
-	protected sentMessages = 0;
+	protected certificateExpiry: number | null = null;
 
 	#state: SessionState = 'closed';
-	#format = 0;
 	readonly #backoff: Backoff;
-	readonly #retained = new Map<Parcel, { kept: boolean; messages: Outgoing[] }>();
-	readonly #remaining = new Map<Parcel, number>();
 	readonly #lost = new Map<string, Amount>();
-	#pendingBytes = 0;
 	#openedAt = 0;
 	#lastDelay = 0;
 	#timer: NodeJS.Timeout | undefined;
 	#optionsTimer: NodeJS.Timeout | undefined;
 	#fullTimer: NodeJS.Timeout | undefined;
-	#drained: (() => void) | undefined;
+	#drained: Array<() => void> = [];
 	#lastError: string | null = null;
 	#connections = 0;
-	#reopening = false;
-	#duplicateRecords = 0;
-	#exportedRecords = 0;
-	#exportedOctets = 0;
+	/** It is about to go on over another connection: nothing is taken for that moment. */
+	#moving = false;
 
 	constructor(settings: CollectorSettings, host: SessionHost, listener: SessionListener) {
 		this.settings = settings;
 		this.host = host;
 		this.listener = listener;
+		this.wire = new Wire(host, settings.options);
 		this.#backoff = new Backoff(settings.reconnect);
 	}
 
 	/** Begins a connection; ends in `opened` or `broke`. Must not throw. */
 	protected abstract connect(): void;
-	/** Writes control and queue for as long as the connection takes them. */
+	/** Writes control and the outbox for as long as the connection takes them. */
 	protected abstract pump(): void;
 	/** Drops the connection at once. Settles what is known to be settled; idempotent. */
 	protected abstract disconnect(): void;
@@ -145,20 +68,15 @@ export abstract class Session {
 
 	/** Format of the current connection. */
 	get format(): number {
-		return this.#format;
+		return this.wire.format;
 	}
 
 	get isOpen(): boolean {
 		return this.#state === 'open' || this.#state === 'stalled';
 	}
 
-	/** Octets queued, unsettled or kept for later. */
-	get pendingBytes(): number {
-		return this.#pendingBytes;
-	}
-
 	hasRoom(): boolean {
-		return this.#state === 'open' && this.#pendingBytes < this.host.window;
+		return this.#state === 'open' && !this.#moving && this.outbox.octets < this.host.window;
 	}
 
 	start(): void {
@@ -176,34 +94,23 @@ export abstract class Session {
 			this.listener.settled(this, parcel);
 			return;
 		}
-		this.#remaining.set(parcel, parcel.messages.length);
-		for (const message of parcel.messages) {
-			this.#pendingBytes += sizeOf(message);
-			this.queue.push({ parcel, message, written: false, end: 0 });
-		}
+		this.outbox.put(parcel);
 		this.#watchRoom();
 		this.pump();
 	}
 
 	/** The batch of this failed parcel was rolled back. */
 	discard(parcel: Parcel): void {
-		const retained = this.#retained.get(parcel);
-		if (retained === undefined) return;
-		this.#retained.delete(parcel);
-		this.#remaining.delete(parcel);
-		for (const { message, written } of retained.messages) {
-			this.#pendingBytes -= sizeOf(message);
-			if (written) this.#duplicateRecords += message.records;
-		}
+		this.outbox.discard(parcel, this.#state !== 'closed');
 		this.#roomMade();
 	}
 
 	/** The batch of this failed parcel was committed elsewhere: this collector still gets it, later. */
 	keep(parcel: Parcel): void {
-		const retained = this.#retained.get(parcel);
-		if (retained === undefined) return;
-		retained.kept = true;
-		if (this.isOpen) this.#resend();
+		this.outbox.keep(parcel);
+		if (!this.isOpen) return;
+		this.outbox.requeueKept();
+		this.pump();
 	}
 
 	/**
@@ -211,9 +118,8 @@ export abstract class Session {
 	 * `close` ends it earlier.
 	 */
 	async drain(): Promise<void> {
-		if (this.isOpen || this.#state === 'draining') {
+		if (this.isOpen) {
 			this.#state = 'draining';
-			this.#reopening = false;
 			await this.#emptied();
 			// It may have broken or been closed meanwhile.
 			if (this.state === 'draining') await this.finish();
@@ -226,8 +132,7 @@ export abstract class Session {
 		if (this.#state === 'closed') return;
 		const wasOpen = this.isOpen || this.#state === 'draining';
 		this.#leave('closed');
-		for (const { kept, messages } of this.#retained.values()) if (kept) this.lose('left-at-stop', messages);
-		for (const parcel of [...this.#retained.keys()]) this.discard(parcel);
+		this.countMissed('left_at_stop', this.outbox.abandon());
 		if (wasOpen) this.listener.broken(this, 'closed', null);
 	}
 
@@ -236,129 +141,62 @@ export abstract class Session {
 			name: this.name,
 			state: this.#state,
 			lastError: this.#lastError,
-			unsettledBytes: this.#pendingBytes,
+			unsettledBytes: this.outbox.octets,
 			sentBytes: this.sentBytes,
-			sentMessages: this.sentMessages,
-			exportedRecords: this.#exportedRecords,
-			exportedOctets: this.#exportedOctets,
-			duplicateRecords: this.#duplicateRecords,
+			sentMessages: this.wire.sentMessages,
+			exportedRecords: this.wire.exportedRecords,
+			exportedOctets: this.wire.exportedOctets,
+			duplicateRecords: this.outbox.repeatedRecords,
 			connections: this.#connections,
+			certificateExpiry: this.certificateExpiry,
 			lost: [...this.#lost].map(([reason, amount]) => ({ reason, ...amount })),
 		};
 	}
 
-	/** Counts records that this collector was not given at all. */
+	/** Counts records that this collector was not given. */
 	countMissed(reason: string, amount: Amount): void {
-		const sum = this.#lost.get(reason) ?? { records: 0, packets: 0, octets: 0 };
-		sum.records += amount.records;
-		sum.packets += amount.packets;
-		sum.octets += amount.octets;
+		if (amount.records === 0) return;
+		const sum = this.#lost.get(reason) ?? nothing();
+		add(sum, amount);
 		this.#lost.set(reason, sum);
-		this.listener.lost(this, reason, amount);
 	}
 
 	/**
-	 * The connection stands: templates first, then what was kept, then new parcels. After `prepare` on the same
-	 * connection the templates go out again and the sequence numbers count on (RFC 7011 section 3.1).
+	 * The connection stands: templates first, then what was kept, then new parcels. Without a
+	 * size the wire is open already: the templates go out again and the sequence numbers count on (RFC 7011 section 3.1).
 	 */
-	protected opened(maxMessageSize: number): void {
-		if (this.wire === undefined) {
-			this.prepare(maxMessageSize);
-		} else {
-			this.queueStart();
-		}
+	protected opened(maxMessageSize: number | undefined): void {
+		if (maxMessageSize === undefined) this.wire.repeatStart();
+		else this.wire.open(maxMessageSize);
 		this.#state = 'open';
+		this.#moving = false;
 		this.#openedAt = performance.now();
 		this.#connections += 1;
-		this.#resend();
+		this.outbox.requeueKept();
 		this.pump();
 		if (this.#state !== 'open') return;
+		clearInterval(this.#optionsTimer);
 		this.#optionsTimer = setInterval(() => {
-			this.queueOptions();
+			this.wire.queueOptions();
 			this.pump();
 		}, OPTIONS_INTERVAL_MS).unref();
 		this.listener.opened(this);
 	}
 
-	/** A fresh wire state: nothing of an earlier connection leaks into this one. */
-	protected prepare(maxMessageSize: number): void {
-		this.#format = this.host.format(maxMessageSize);
-		this.wire = this.host.wire(this.#format);
-		this.control.length = 0;
-		this.queueStart();
-	}
-
-	/** What a session begins with. libfixbuf reads private elements right only in templates that follow their types. */
-	protected queueStart(): void {
-		this.queueOptions();
-		this.queueTemplates();
-	}
-
-	protected queueTemplates(): void {
-		if (this.wire !== undefined) this.control.push(this.wire.templates(exportTime()));
-	}
-
-	protected queueOptions(): void {
-		if (this.wire === undefined || !this.settings.options) return;
-		const lost = this.host.losses();
-		const octets = this.wire.options(
-			{
-				processId: process.pid,
-				lostRecords: lost.records,
-				lostPackets: lost.packets,
-				lostOctets: lost.octets,
-				lossesFrom: lost.from,
-				lossesTo: lost.to,
-				exportedMessages: this.sentMessages,
-				exportedRecords: this.#exportedRecords,
-				exportedOctets: this.#exportedOctets,
-			},
-			exportTime(),
-		);
-		if (octets.length > 0) this.control.push(octets);
-	}
-
-	/** The header with which a message leaves now. */
-	protected stamp(message: NativeMessage): Buffer {
-		if (this.wire === undefined) throw new Error('a message is stamped on an open connection only');
-		this.sentMessages += 1;
-		return this.wire.header(message.body.length, message.records, exportTime());
-	}
-
 	/** Settles the oldest written message. */
 	protected settleOldest(): void {
-		const outgoing = this.unsettled.shift();
-		if (outgoing === undefined) return;
-		const { parcel, message } = outgoing;
-		this.#pendingBytes -= sizeOf(message);
-		this.#exportedRecords += message.records;
-		this.#exportedOctets += sizeOf(message);
-		const left = (this.#remaining.get(parcel) ?? 1) - 1;
-		if (left > 0) {
-			this.#remaining.set(parcel, left);
-		} else {
-			this.#remaining.delete(parcel);
-			this.listener.settled(this, parcel);
-		}
+		const settled = this.outbox.settleOldest();
+		if (settled === undefined) return;
+		this.wire.settled(settled.outgoing.message);
+		if (settled.whole) this.listener.settled(this, settled.outgoing.parcel);
 		this.#roomMade();
-	}
-
-	/** Records in these messages will not reach this collector. */
-	protected lose(reason: string, messages: Iterable<{ message: NativeMessage }>): void {
-		const amount = { records: 0, packets: 0, octets: 0 };
-		for (const { message } of messages) {
-			amount.records += message.records;
-			amount.packets += message.packets;
-			amount.octets += message.octets;
-		}
-		if (amount.records > 0) this.countMissed(reason, amount);
 	}
 
 	/** The connection, or the attempt at one, ended without our wanting it. */
 	protected broke(reason: string): void {
 		if (this.#state === 'closed' || this.#state === 'backoff') return;
-		const stopping = this.#state === 'draining' && !this.#reopening;
-		const wasOpen = this.isOpen || this.#state === 'draining';
+		const stopping = this.#state === 'draining';
+		const wasOpen = this.isOpen || stopping;
 		this.#lastError = reason;
 		if (
 			wasOpen &&
@@ -377,28 +215,34 @@ export abstract class Session {
 		if (this.state === 'backoff') this.#timer = setTimeout(() => this.#begin(), this.#lastDelay);
 	}
 
-	/** Closes the connection once all is settled and connects anew at once, for new certificates or a new file. */
-	protected async reopen(): Promise<void> {
-		if (!this.isOpen) return;
-		this.#state = 'draining';
-		this.#reopening = true;
-		await this.#emptied();
-		if (this.state === 'draining') await this.finish();
-		if (this.state !== 'draining') return;
-		this.#leave('backoff');
-		this.#begin();
+	/**
+	 * Takes nothing more until the next `opened`, so that what is on its way can be settled. False: that took longer
+	 * than `patience`, or the connection ended; then the session goes on as if nothing had been asked.
+	 */
+	protected async quiesce(patience: number): Promise<boolean> {
+		if (!this.isOpen || this.#moving) return false;
+		this.#moving = true;
+		let timer: NodeJS.Timeout | undefined;
+		const limit = new Promise<void>((resolve) => {
+			timer = setTimeout(resolve, patience);
+		});
+		await Promise.race([this.#emptied(), limit]);
+		clearTimeout(timer);
+		if (this.isOpen && this.#moving && this.outbox.octets === 0) return true;
+		this.#moving = false;
+		this.#roomMade();
+		return false;
 	}
 
 	#emptied(): Promise<void> {
-		if (this.#pendingBytes === 0) return Promise.resolve();
+		if (this.outbox.octets === 0) return Promise.resolve();
 		return new Promise((resolve) => {
-			this.#drained = resolve;
+			this.#drained.push(resolve);
 		});
 	}
 
 	#begin(): void {
 		clearTimeout(this.#timer);
-		this.#reopening = false;
 		this.#state = 'connecting';
 		this.connect();
 	}
@@ -410,36 +254,14 @@ export abstract class Session {
 		this.#fullTimer = undefined;
 		this.disconnect();
 		this.#state = state;
-		this.wire = undefined;
-		this.control.length = 0;
-		const failed = new Map<Parcel, Outgoing[]>();
-		for (const outgoing of [...this.unsettled.splice(0), ...this.queue.splice(0)]) {
-			const messages = failed.get(outgoing.parcel) ?? [];
-			messages.push(outgoing);
-			failed.set(outgoing.parcel, messages);
-		}
-		for (const [parcel, messages] of failed) this.#retained.set(parcel, { kept: false, messages });
-		for (const parcel of failed.keys()) this.listener.failed(this, parcel);
-		this.#drained?.();
-		this.#drained = undefined;
-	}
-
-	#resend(): void {
-		const again: Outgoing[] = [];
-		for (const [parcel, { kept, messages }] of this.#retained) {
-			if (!kept) continue;
-			this.#retained.delete(parcel);
-			for (const outgoing of messages) {
-				if (outgoing.written) this.#duplicateRecords += outgoing.message.records;
-				again.push({ ...outgoing, end: 0 });
-			}
-		}
-		this.queue.unshift(...again);
-		if (again.length > 0) this.pump();
+		this.#moving = false;
+		this.wire.close();
+		for (const parcel of this.outbox.retainAll()) this.listener.failed(this, parcel);
+		for (const resolve of this.#drained.splice(0)) resolve();
 	}
 
 	#watchRoom(): void {
-		if (this.#pendingBytes < this.host.window || this.#fullTimer !== undefined || this.#state !== 'open')
+		if (this.outbox.octets < this.host.window || this.#fullTimer !== undefined || this.#state !== 'open')
 			return;
 		this.#fullTimer = setTimeout(() => {
 			this.#fullTimer = undefined;
@@ -450,23 +272,14 @@ export abstract class Session {
 	}
 
 	#roomMade(): void {
-		if (this.#pendingBytes < this.host.window) {
+		if (this.outbox.octets < this.host.window) {
 			clearTimeout(this.#fullTimer);
 			this.#fullTimer = undefined;
 		}
-		if (this.#pendingBytes === 0) {
+		if (this.outbox.octets === 0) {
 			if (this.#state === 'stalled') this.#state = 'open';
-			this.#drained?.();
+			for (const resolve of this.#drained.splice(0)) resolve();
 		}
 		if (this.hasRoom()) this.listener.room(this);
 	}
-}
-
-/** Seconds since 1970, for the header: taken when the message leaves (RFC 7011 section 5.1). */
-function exportTime(): number {
-	return Math.floor(Date.now() / 1000);
-}
-
-export function sizeOf(message: NativeMessage): number {
-	return message.body.length + HEADER_OCTETS;
 }

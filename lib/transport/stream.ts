@@ -2,17 +2,19 @@
  * What TCP and TLS sessions share: every address of a name is tried, one write is under way at a time, and a
  * message is settled when the collector's kernel has acknowledged its last octet.
  *
- * The kernel's word is SIOCOUTQ: octets of the raw socket that are not acknowledged yet. What the collector's
- * kernel took and its program never read is beyond it.
+ * The kernel's word is TCP_INFO: octets of the raw socket that were acknowledged, and that have left. It holds while a
+ * write is under way and after a reset, where what SIOCOUTQ tells is only the difference to an unknown. What the
+ * collector's kernel took and its program never read is beyond it.
  */
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { messageOf } from '../errors.ts';
-import { type NativeSocket, native } from '../native.ts';
 import { formatEndpoint, type NetworkTarget } from '../target.ts';
-import { descriptorOf } from './descriptor.ts';
+import type { Outgoing } from './parcel.ts';
+import { Probe } from './probe.ts';
+import { explain } from './reasons.ts';
 import { type Address, resolve } from './resolve.ts';
-import { type Outgoing, Session } from './session.ts';
+import { Session } from './session.ts';
 
 /** A connection that a collector has accepted. */
 export interface Link {
@@ -26,11 +28,15 @@ export interface Link {
 const WRITE_OCTETS = 256 * 1024;
 const FIRST_ASK_MS = 2;
 const LAST_ASK_MS = 50;
+/** Longest that settling keeps the JavaScript thread. */
+const TURN_MS = 1;
+/** A session that cannot be emptied within this time moves to its new connection another time. */
+const MOVE_PATIENCE_MS = 1_000;
 
 export abstract class StreamSession extends Session {
 	#abort: AbortController | undefined;
 	#link: Link | undefined;
-	#probe: NativeSocket | undefined;
+	#probe: Probe | undefined;
 	#writing = false;
 	/** Octets of the raw socket that the kernel is known to have taken. */
 	#flushed = 0;
@@ -39,7 +45,9 @@ export abstract class StreamSession extends Session {
 	#progressAt = 0;
 	#askTimer: NodeJS.Timeout | undefined;
 	#askDelay = FIRST_ASK_MS;
+	#settleLater: NodeJS.Immediate | undefined;
 	#onSettled: (() => void) | undefined;
+	#renewal: AbortController | undefined;
 
 	/** Whether octets are enciphered between `stream` and `raw`, so that offsets differ. */
 	protected abstract readonly ciphered: boolean;
@@ -74,7 +82,7 @@ export abstract class StreamSession extends Session {
 	#established(link: Link): void {
 		const { stream, raw } = link;
 		try {
-			this.#probe = new (native().NativeSocket)(descriptorOf(raw));
+			this.#probe = new Probe(raw);
 		} catch (error) {
 			stream.destroy();
 			this.broke(`the connection ended at once: ${messageOf(error)}`);
@@ -100,20 +108,21 @@ export abstract class StreamSession extends Session {
 	protected pump(): void {
 		const link = this.#link;
 		if (link === undefined || this.#writing) return;
-		const chunks: Buffer[] = this.control.splice(0);
+		const chunks: Buffer[] = this.wire.control.splice(0);
 		let octets = chunks.reduce((sum, chunk) => sum + chunk.length, 0);
 		const before = link.raw.bytesWritten;
 		const group: Outgoing[] = [];
 		while (octets < WRITE_OCTETS) {
-			const outgoing = this.queue.shift();
+			const outgoing = this.outbox.next();
 			if (outgoing === undefined) break;
-			const header = this.stamp(outgoing.message);
+			const header = this.wire.stamp(outgoing.message);
 			chunks.push(header, outgoing.message.body);
 			octets += header.length + outgoing.message.body.length;
-			outgoing.written = true;
-			outgoing.end = this.ciphered ? Number.POSITIVE_INFINITY : before + octets;
+			outgoing.leastEnd = before + octets;
+			outgoing.end = this.ciphered ? Number.POSITIVE_INFINITY : outgoing.leastEnd;
 			group.push(outgoing);
-			this.unsettled.push(outgoing);
+			// Under TLS the octets of a message cannot be told from its neighbours': each is a write of its own.
+			if (this.ciphered) break;
 		}
 		const last = chunks.pop();
 		if (last === undefined) return;
@@ -126,7 +135,6 @@ export abstract class StreamSession extends Session {
 			this.#writing = false;
 			this.sentBytes += octets;
 			this.#flushed = link.raw.bytesWritten;
-			// Under TLS the octets of a message cannot be told from its neighbours': the whole write ends together.
 			if (this.ciphered) for (const outgoing of group) outgoing.end = this.#flushed;
 			this.#progressAt = performance.now();
 			this.#settle();
@@ -137,26 +145,29 @@ export abstract class StreamSession extends Session {
 	}
 
 	#settle(): void {
-		if (this.#probe === undefined) return;
-		let waiting: number;
-		try {
-			waiting = this.#probe.unacknowledged();
-		} catch {
-			return; // Unknown counts as unsettled.
-		}
-		const acknowledged = this.#flushed - waiting;
+		const acknowledged = this.#probe?.progress()?.acknowledged;
+		if (acknowledged === undefined) return; // Unknown counts as unsettled.
 		if (acknowledged > this.#acknowledged) {
 			this.#acknowledged = acknowledged;
 			this.#progressAt = performance.now();
 			this.#askDelay = FIRST_ASK_MS;
 		}
-		for (
-			let oldest = this.unsettled[0];
-			oldest !== undefined && oldest.end <= acknowledged;
-			oldest = this.unsettled[0]
-		) {
-			this.settleOldest();
+		const end = performance.now() + TURN_MS;
+		while (this.#settleNext()) {
+			if (performance.now() < end) continue;
+			this.#settleLater ??= setImmediate(() => {
+				this.#settleLater = undefined;
+				this.#settle();
+			});
+			return;
 		}
+	}
+
+	#settleNext(): boolean {
+		const [oldest] = this.outbox.unsettled;
+		if (oldest === undefined || oldest.end > this.#acknowledged) return false;
+		this.settleOldest();
+		return true;
 	}
 
 	#askLater(): void {
@@ -172,7 +183,7 @@ export abstract class StreamSession extends Session {
 			const quiet = performance.now() - this.#progressAt;
 			if (quiet >= this.settings.stallTimeout) {
 				this.broke(
-					`stalled: ${this.pendingBytes} octets wait and none was taken for ${this.settings.stallTimeout} ms`,
+					`stalled: ${this.outbox.octets} octets wait and none was taken for ${this.settings.stallTimeout} ms`,
 				);
 				return;
 			}
@@ -184,14 +195,60 @@ export abstract class StreamSession extends Session {
 	protected disconnect(): void {
 		this.#abort?.abort();
 		this.#abort = undefined;
+		this.#renewal?.abort();
 		const link = this.#link;
 		if (link === undefined) return;
-		this.#settle();
+		// An end may come before the acknowledgements that are known were looked at.
+		const { acknowledged, sent } = this.#probe?.progress() ?? {
+			acknowledged: 0,
+			sent: Number.POSITIVE_INFINITY,
+		};
+		this.#acknowledged = Math.max(this.#acknowledged, acknowledged);
+		while (this.#settleNext());
+		for (const outgoing of this.outbox.unsettled) outgoing.mayHaveArrived = outgoing.leastEnd <= sent;
+		// What the kernel still has queued will be sent again elsewhere: it must not leave after all.
+		if (this.outbox.unsettled.length > 0) this.#probe?.resetOnClose();
 		this.#drop();
 		link.stream.on('error', () => undefined);
-		// With octets on their way an orderly end could hang for as long as the collector likes.
-		if (this.unsettled.length > 0 && !this.ciphered) link.raw.resetAndDestroy();
-		else link.stream.destroy();
+		link.stream.destroy();
+	}
+
+	/**
+	 * Connects anew beside the present connection and, once the new one is accepted and the present one has nothing
+	 * left to settle, goes on over it. True: it has moved. Where the new one fails, the present one stays: rejects with
+	 * the reason.
+	 */
+	protected async renew(): Promise<boolean> {
+		if (!this.isOpen || this.#renewal !== undefined) return false;
+		const abort = new AbortController();
+		this.#renewal = abort;
+		try {
+			const link = await this.#dialAll(abort.signal);
+			let ended = '';
+			link.stream.on('error', (error) => {
+				ended ||= explain(error);
+			});
+			link.stream.once('close', () => {
+				ended ||= 'closed by the collector';
+			});
+			if (abort.signal.aborted || !(await this.quiesce(MOVE_PATIENCE_MS))) {
+				link.stream.destroy();
+				return false;
+			}
+			await this.finish();
+			if (!this.isOpen || ended !== '') {
+				link.stream.destroy();
+				if (this.isOpen) this.broke(ended);
+				return false;
+			}
+			this.#established(link);
+			return true;
+		} catch (error) {
+			if (abort.signal.aborted) return false;
+			throw error;
+		} finally {
+			if (this.#renewal === abort) this.#renewal = undefined;
+		}
 	}
 
 	protected async finish(): Promise<void> {
@@ -222,6 +279,8 @@ export abstract class StreamSession extends Session {
 		this.#link = undefined;
 		clearTimeout(this.#askTimer);
 		this.#askTimer = undefined;
+		clearImmediate(this.#settleLater);
+		this.#settleLater = undefined;
 		this.#askDelay = FIRST_ASK_MS;
 		this.#onSettled?.();
 		this.#onSettled = undefined;
@@ -229,18 +288,4 @@ export abstract class StreamSession extends Session {
 		this.#probe?.close();
 		this.#probe = undefined;
 	}
-}
-
-const REASONS: Readonly<Record<string, string>> = {
-	ECONNREFUSED: 'connection refused',
-	ECONNRESET: 'reset by the collector',
-	EPIPE: 'closed by the collector',
-	ETIMEDOUT: 'timed out',
-	EHOSTUNREACH: 'no route to the host',
-	ENETUNREACH: 'network unreachable',
-};
-
-/** The reason that people read; of a TLS alert the words, such as "tlsv13 alert certificate required". */
-export function explain(error: Error & { code?: string; reason?: string }): string {
-	return REASONS[error.code ?? ''] ?? error.reason ?? error.message;
 }

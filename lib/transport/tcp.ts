@@ -1,9 +1,10 @@
 /** IPFIX over TCP (RFC 7011 section 10.4). */
 import { connect, type Socket } from 'node:net';
 import type { OwnSession } from '../native.ts';
+import { explain } from './reasons.ts';
 import type { Address } from './resolve.ts';
-import type { SessionHost } from './session.ts';
-import { explain, type Link, StreamSession } from './stream.ts';
+import type { SessionHost } from './session_host.ts';
+import { type Link, StreamSession } from './stream.ts';
 
 const KEEP_ALIVE_MS = 30_000;
 const TCP = 6;

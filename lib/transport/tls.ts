@@ -5,12 +5,16 @@
  * Under TLS 1.3 a client that the collector refuses has finished its handshake before it hears of it. A session is
  * therefore open, and given records, only when a session ticket came or a second passed without an alert.
  */
-import { readFile } from 'node:fs/promises';
 import { isIP, type Socket } from 'node:net';
 import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls';
+import { messageOf } from '../errors.ts';
+import type { CollectorSettings } from '../options.ts';
 import type { NetworkTarget } from '../target.ts';
+import { Credentials } from './credentials.ts';
+import { explain } from './reasons.ts';
 import type { Address } from './resolve.ts';
-import { explain, type Link, StreamSession } from './stream.ts';
+import type { SessionHost, SessionListener } from './session_host.ts';
+import { type Link, StreamSession } from './stream.ts';
 import { dialTcp } from './tcp.ts';
 
 const QUIET_MS = 1_000;
@@ -18,31 +22,58 @@ const QUIET_MS = 1_000;
 export class TlsSession extends StreamSession {
 	protected readonly ciphered = true;
 
+	readonly #credentials: Credentials;
+
+	constructor(settings: CollectorSettings, host: SessionHost, listener: SessionListener) {
+		super(settings, host, listener);
+		this.#credentials = new Credentials(settings);
+	}
+
+	override start(): void {
+		super.start();
+		this.#credentials.watch(
+			() => this.#move(),
+			(error) => this.listener.reloaded(this, messageOf(error)),
+		);
+	}
+
+	override close(): void {
+		this.#credentials.unwatch();
+		super.close();
+	}
+
+	/** Goes on over a new connection with the certificates as they are now, without losing anything. */
+	async reload(): Promise<void> {
+		try {
+			await this.#credentials.read();
+			await this.#move();
+		} catch (error) {
+			this.listener.reloaded(this, messageOf(error));
+		}
+	}
+
+	/** False: not now, it is to be tried again. A session that is not open uses what it finds when it connects. */
+	async #move(): Promise<boolean> {
+		if (this.isOpen && !(await this.renew())) return false;
+		this.listener.reloaded(this, null);
+		return true;
+	}
+
 	protected async dial(address: Address, port: number, signal: AbortSignal): Promise<Link> {
 		// Read at every attempt: a renewed certificate is used without a restart.
-		const credentials = await this.#credentials();
+		const set = await this.#credentials.read();
 		const raw = await dialTcp(address, port, this.settings.connectTimeout, signal, this.host);
-		return { stream: await this.#handshake(raw, credentials, signal), raw };
-	}
-
-	/** Moves to a new connection with the certificates as they are now, without losing anything. */
-	renew(): Promise<void> {
-		return this.reopen();
-	}
-
-	async #credentials(): Promise<ConnectionOptions> {
-		const { ca, cert, key, crl, minVersion, serverName } = this.settings;
-		const name = serverName ?? (this.settings.target as NetworkTarget).host;
-		return {
-			...(ca !== undefined && { ca: await pem(ca) }),
-			...(cert !== undefined && { cert: await pem(cert) }),
-			...(key !== undefined && { key: await pem(key) }),
-			...(crl !== undefined && { crl: await pem(crl) }),
+		const name = this.settings.serverName ?? (this.settings.target as NetworkTarget).host;
+		const credentials = {
+			...set.options,
 			// RFC 6066: an address is not sent as server name; it is verified all the same.
 			...(isIP(name) === 0 ? { servername: name } : { host: name }),
-			minVersion,
 			rejectUnauthorized: true,
 		};
+		const stream = await this.#handshake(raw, credentials, signal);
+		this.#credentials.use(set);
+		this.certificateExpiry = set.expiry;
+		return { stream, raw };
 	}
 
 	#handshake(raw: Socket, credentials: ConnectionOptions, signal: AbortSignal): Promise<TLSSocket> {
@@ -94,8 +125,4 @@ export class TlsSession extends StreamSession {
 			});
 		});
 	}
-}
-
-async function pem(fileOrText: string): Promise<string | Buffer> {
-	return fileOrText.includes('-----BEGIN') ? fileOrText : await readFile(fileOrText);
 }

@@ -11,8 +11,9 @@ import { codeOf, messageOf } from '../errors.ts';
 import { native, type OwnSession } from '../native.ts';
 import type { NetworkTarget } from '../target.ts';
 import { datagramDescriptorOf } from './descriptor.ts';
+import { add, nothing, type Outgoing } from './parcel.ts';
 import { resolve } from './resolve.ts';
-import { type Outgoing, Session } from './session.ts';
+import { Session } from './session.ts';
 
 const UDP = 17;
 /** IP and UDP headers. */
@@ -71,7 +72,7 @@ export class UdpSession extends Session {
 				remotePort: port,
 			};
 			this.host.addOwn(this.#own);
-			this.prepare(this.#datagramSize(socket, family));
+			this.wire.open(this.#datagramSize(socket, family));
 			this.#sending = false;
 			this.#last = undefined;
 			this.#sendControl(socket, () => {
@@ -80,7 +81,7 @@ export class UdpSession extends Session {
 						if (this.#socket !== socket) return;
 						this.#refused = false;
 						// Sends the templates again: a refusal still under way shows at this send.
-						this.opened(this.#datagramSize(socket, family));
+						this.opened(undefined);
 					},
 					this.#refused ? QUIET_AFTER_REFUSAL_MS : QUIET_MS,
 				);
@@ -105,7 +106,7 @@ export class UdpSession extends Session {
 
 	/** Sends each message of the control buffers as a datagram of its own, then calls `done`. */
 	#sendControl(socket: Socket, done: () => void): void {
-		const [datagram] = this.control;
+		const [datagram] = this.wire.control;
 		if (datagram === undefined) {
 			done();
 			return;
@@ -115,8 +116,10 @@ export class UdpSession extends Session {
 		const message = datagram.subarray(0, length);
 		const rest = datagram.subarray(length);
 		this.#send(socket, [message], undefined, () => {
-			if (rest.length > 0 && length > 0) this.control[0] = rest;
-			else this.control.shift();
+			if (rest.length > 0 && length > 0) this.wire.control[0] = rest;
+			else this.wire.control.shift();
+			// A refusal that comes now is about this one, which holds no flows.
+			this.#last = undefined;
 			this.#packetsSinceTemplates = 0;
 			this.#templatesAt = performance.now();
 			this.#sendControl(socket, done);
@@ -127,7 +130,7 @@ export class UdpSession extends Session {
 		const socket = this.#socket;
 		if (socket === undefined || this.#sending || !(this.isOpen || this.state === 'draining')) return;
 		this.#sending = true;
-		if (this.control.length === 0 && this.#templatesAreOld()) this.queueTemplates();
+		if (this.wire.control.length === 0 && this.#templatesAreOld()) this.wire.queueTemplates();
 		this.#sendControl(socket, () => this.#sendNext(socket));
 	}
 
@@ -140,13 +143,12 @@ export class UdpSession extends Session {
 	}
 
 	#sendNext(socket: Socket): void {
-		const outgoing = this.queue.shift();
+		const outgoing = this.outbox.next();
 		if (outgoing === undefined) {
 			this.#sending = false;
 			return;
 		}
-		this.unsettled.push(outgoing);
-		this.#send(socket, [this.stamp(outgoing.message), outgoing.message.body], outgoing, () => {
+		this.#send(socket, [this.wire.stamp(outgoing.message), outgoing.message.body], outgoing, () => {
 			this.#last = outgoing;
 			this.#packetsSinceTemplates += 1;
 			this.settleOldest();
@@ -178,7 +180,11 @@ export class UdpSession extends Session {
 		if (this.#socket !== socket) return;
 		if (codeOf(error) === 'ECONNREFUSED') {
 			this.#refused = true;
-			if (this.#last !== undefined && this.#last !== unsent) this.lose('refused', [this.#last]);
+			if (this.#last !== undefined && this.#last !== unsent) {
+				const lost = nothing();
+				add(lost, this.#last.message);
+				this.countMissed('refused', lost);
+			}
 			this.#last = undefined;
 			this.broke('datagram refused: nothing listens on the port');
 			return;
@@ -195,8 +201,6 @@ export class UdpSession extends Session {
 		this.#sending = false;
 		const own = this.#own;
 		this.#own = undefined;
-		// An unsettled datagram did not leave: it was not written as far as duplicates go.
-		for (const outgoing of this.unsettled) outgoing.written = false;
 		socket.removeAllListeners('error').on('error', () => undefined);
 		socket.close(() => {
 			if (own !== undefined) this.host.removeOwn(own);

@@ -1,0 +1,112 @@
+/** A collector that resets every connection, two hundred times; then names with several addresses, and one that moves. */
+import { once } from 'node:events';
+import { mkdtempSync, readdirSync, writeFileSync } from 'node:fs';
+import { createServer, type Server, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { FlowExporter } from '../../lib/index.ts';
+import { collectGarbage } from '../support/garbage.ts';
+import { run, sleep, track, until } from '../support/kernel.ts';
+import { report } from '../support/report.ts';
+
+const CYCLES = 200;
+track();
+
+/** Descriptors, timers and sockets of this process, and listeners on what all sessions share. */
+async function inventory(exporter: FlowExporter) {
+	await collectGarbage();
+	const resources: Record<string, number> = {};
+	for (const kind of process.getActiveResourcesInfo()) resources[kind] = (resources[kind] ?? 0) + 1;
+	return {
+		descriptors: readdirSync('/proc/self/fd').length,
+		resources,
+		listeners: process
+			.eventNames()
+			.map((name) => [String(name), process.listenerCount(name)])
+			.sort(),
+		exporter: exporter.eventNames().length,
+	};
+}
+
+const warnings: string[] = [];
+process.on('warning', ({ name }) => warnings.push(name));
+let cycles = 0;
+let good = true;
+const open = new Set<Socket>();
+const server = createServer((socket) => {
+	open.add(socket);
+	socket.once('close', () => open.delete(socket));
+	socket.on('error', () => undefined);
+	socket.resume();
+	if (good) return;
+	cycles += 1;
+	socket.resetAndDestroy();
+}).listen(0, '127.0.0.1');
+await once(server, 'listening');
+const exporter = new FlowExporter({
+	collectors: [{ url: `tcp://127.0.0.1:${portOf(server)}`, reconnect: { initial: 1, max: 2 } }],
+	pollInterval: 100,
+	activeTimeout: 100,
+	idleTimeout: 100,
+});
+/** The same moment of a session's life each time: open, nothing on its way, no poll just now. */
+async function settle() {
+	good = true;
+	await until('it is open', () => exporter.stats().collectors[0]?.state === 'open');
+	await sleep(300);
+}
+await exporter.start();
+await settle();
+await inventory(exporter);
+const before = await inventory(exporter);
+good = false;
+for (const socket of open) socket.resetAndDestroy();
+await until('it was reset so many times', () => cycles >= CYCLES);
+await settle();
+const after = await inventory(exporter);
+await exporter.stop();
+server.close();
+
+// A name of several addresses: the one that answers is found, whichever family it has.
+const families: string[] = [];
+for (const address of ['127.0.0.1', '::1']) {
+	const only = createServer((socket) => socket.resume()).listen(0, address);
+	await once(only, 'listening');
+	hosts(['127.0.0.1', '::1'], 'two.example');
+	const two = new FlowExporter({ collectors: [`tcp://two.example:${portOf(only)}`] });
+	await two.start();
+	await until(`${address} is found`, () => two.stats().collectors[0]?.state === 'open');
+	families.push(address);
+	await two.stop();
+	only.close();
+}
+
+// A name that moves between two attempts.
+const target = createServer((socket) => socket.resume()).listen(0, '127.0.0.1');
+await once(target, 'listening');
+hosts(['127.0.0.9'], 'moved.example');
+const moving = new FlowExporter({
+	collectors: [{ url: `tcp://moved.example:${portOf(target)}`, reconnect: { initial: 50, max: 100 } }],
+});
+const attempts: string[] = [];
+moving.on('disconnect', ({ reason }) => attempts.push(reason));
+await moving.start();
+await until('the first address refuses', () => attempts.length > 0);
+hosts(['127.0.0.1'], 'moved.example');
+await until('it has followed the name', () => moving.stats().collectors[0]?.state === 'open');
+await moving.stop();
+target.close();
+
+report({ cycles, before, after, warnings, families, firstAttempt: attempts[0] });
+
+function portOf(listening: Server): number {
+	const bound = listening.address();
+	return typeof bound === 'object' && bound !== null ? bound.port : 0;
+}
+
+/** In this process's own mount namespace. */
+function hosts(addresses: string[], name: string): void {
+	const file = join(mkdtempSync(join(tmpdir(), 'hosts-')), 'hosts');
+	writeFileSync(file, addresses.map((address) => `${address} ${name}\n`).join(''));
+	run('mount', '--bind', file, '/etc/hosts');
+}

@@ -1,0 +1,157 @@
+/**
+ * The sessions to all collectors, with what they need of the core and whom they tell.
+ *
+ * Parcels pass from `Delivery` to the sessions directly; back come `settled` and `failed`, which go on to the delivery,
+ * and rare events, which become the exporter's. Read `SessionHost` and `SessionListener` (transport/session_host.ts).
+ */
+import type { EventEmitter } from 'node:events';
+import type { Delivery } from './delivery.ts';
+import { AgentError } from './errors.ts';
+import type { ExporterEvents } from './events.ts';
+import { type NativeExporter, native, type OwnSession } from './native.ts';
+import type { Settings } from './options.ts';
+import { createSession } from './transport/create.ts';
+import { add, nothing, type Parcel } from './transport/parcel.ts';
+import type { Session } from './transport/session.ts';
+import type { SessionHost, SessionListener, SessionStats } from './transport/session_host.ts';
+import { TlsSession } from './transport/tls.ts';
+
+export class Collectors implements SessionHost, SessionListener {
+	readonly window: number;
+	readonly sessions: readonly Session[];
+	readonly #settings: Settings;
+	readonly #events: EventEmitter<ExporterEvents>;
+	readonly #formats = new Map<number, number>();
+	readonly #own = new Map<string, OwnSession>();
+	readonly #startedAt = Date.now();
+	#native: NativeExporter | undefined;
+	#delivery: Delivery | undefined;
+	#lastReloadSuccessful = true;
+
+	constructor(settings: Settings, events: EventEmitter<ExporterEvents>) {
+		this.#settings = settings;
+		this.#events = events;
+		this.window = settings.window;
+		this.sessions = settings.collectors.map((collector) => createSession(collector, this, this));
+	}
+
+	/** False after changed certificates could not be used, until some could. */
+	get lastReloadSuccessful(): boolean {
+		return this.#lastReloadSuccessful;
+	}
+
+	start(exporter: NativeExporter, delivery: Delivery): void {
+		this.#native = exporter;
+		this.#delivery = delivery;
+		for (const session of this.sessions) session.start();
+	}
+
+	/** A last attempt, without waiting for its time, of those that are away. */
+	retryNow(): void {
+		for (const session of this.sessions) session.retryNow();
+	}
+
+	async drain(): Promise<void> {
+		await Promise.all(this.sessions.map((session) => session.drain()));
+	}
+
+	/** What the sessions still hold fails here. */
+	close(): void {
+		for (const session of this.sessions) session.close();
+	}
+
+	/** The core is closed: nothing here may keep it alive. */
+	release(): void {
+		this.#native = undefined;
+		this.#delivery = undefined;
+	}
+
+	stats(): SessionStats[] {
+		return this.sessions.map((session) => session.stats());
+	}
+
+	renewCertificates(): void {
+		for (const session of this.sessions) if (session instanceof TlsSession) void session.reload();
+	}
+
+	ownsEndpoint(address: string, port: number): boolean {
+		return [...this.#own.values()].some((own) => own.localPort === port && own.localAddress === address);
+	}
+
+	// SessionHost
+
+	format(maxMessageSize: number): number {
+		const known = this.#formats.get(maxMessageSize);
+		if (known !== undefined) return known;
+		const format = this.#core.addFormat(formatOf(this.#settings, maxMessageSize));
+		this.#formats.set(maxMessageSize, format);
+		return format;
+	}
+
+	wire(format: number) {
+		return new (native().NativeSession)(this.#core, format);
+	}
+
+	losses() {
+		const sum = nothing();
+		for (const loss of this.#native?.stats().losses ?? []) add(sum, loss);
+		return { ...sum, from: this.#startedAt, to: Date.now() };
+	}
+
+	addOwn(own: OwnSession): void {
+		this.#own.set(ownKey(own), own);
+		if (!this.#settings.includeOwn) this.#native?.addOwn(own);
+	}
+
+	removeOwn(own: OwnSession): void {
+		this.#own.delete(ownKey(own));
+		if (!this.#settings.includeOwn) this.#native?.removeOwn(own);
+	}
+
+	get #core(): NativeExporter {
+		if (this.#native === undefined) throw new AgentError('ERR_STOPPED', 'the exporter has stopped');
+		return this.#native;
+	}
+
+	// SessionListener
+
+	opened(session: Session): void {
+		this.#delivery?.wake();
+		this.#events.emit('connect', { collector: session.name });
+	}
+
+	broken(session: Session, reason: string, retryInMs: number | null): void {
+		this.#delivery?.wake();
+		this.#events.emit('disconnect', { collector: session.name, reason, retryInMs });
+	}
+
+	room(): void {
+		this.#delivery?.wake();
+	}
+
+	settled(session: Session, parcel: Parcel): void {
+		this.#delivery?.settled(session, parcel);
+	}
+
+	failed(session: Session, parcel: Parcel): void {
+		this.#delivery?.failed(session, parcel);
+	}
+
+	reloaded(session: Session, problem: string | null): void {
+		this.#lastReloadSuccessful = problem === null;
+		if (problem !== null) {
+			const message = `${session.name}: changed certificates are not used, the session keeps those that it has: ${problem}`;
+			this.#events.emit('warning', { code: 'ERR_TLS', message });
+		}
+	}
+}
+
+/** How records are encoded for collectors that take messages of this size. */
+export function formatOf(settings: Settings, maxMessageSize: number) {
+	const { profile, fields, observationDomain } = settings;
+	return { profile, ...(fields && { fields }), domain: observationDomain, maxMessageSize };
+}
+
+function ownKey({ protocol, localAddress, localPort, remoteAddress, remotePort }: OwnSession): string {
+	return `${protocol} ${localAddress} ${localPort} ${remoteAddress} ${remotePort}`;
+}

@@ -1,0 +1,22 @@
+/** What the core needs of the options. */
+import type { NativeConfig } from './native.ts';
+import type { Settings } from './options.ts';
+import { selectionOf } from './selection.ts';
+
+export function nativeConfig(settings: Settings): NativeConfig {
+	const { maxConnections, stateFile } = settings;
+	return {
+		selection: selectionOf(settings),
+		source: settings.source,
+		activeTimeout: settings.activeTimeout,
+		idleTimeout: settings.idleTimeout,
+		staleTimeout: settings.staleTimeout,
+		whenFull: settings.whenFull,
+		initialDelta: settings.initialDelta,
+		pollRetryTimeout: settings.pollRetryTimeout,
+		secondsEndMonotonic: settings.profile === 'antrea',
+		eventBufferSize: settings.eventBufferSize,
+		...(maxConnections !== undefined && { maxConnections }),
+		...(stateFile !== undefined && { stateFile }),
+	};
+}

@@ -1,0 +1,14 @@
+/** Why a connection failed, in the words that people read. */
+const REASONS: Readonly<Record<string, string>> = {
+	ECONNREFUSED: 'connection refused',
+	ECONNRESET: 'reset by the collector',
+	EPIPE: 'closed by the collector',
+	ETIMEDOUT: 'timed out',
+	EHOSTUNREACH: 'no route to the host',
+	ENETUNREACH: 'network unreachable',
+};
+
+/** Of a TLS alert the words, such as "tlsv13 alert certificate required". */
+export function explain(error: Error & { code?: string; reason?: string }): string {
+	return REASONS[error.code ?? ''] ?? error.reason ?? error.message;
+}

@@ -1,0 +1,57 @@
+/** What a session needs of the exporter that it serves, and what it tells: its state, its counts, what happens to it. */
+import type { NativeSession, OwnSession } from '../native.ts';
+import type { Amount, Parcel } from './parcel.ts';
+import type { Session } from './session.ts';
+
+/**
+ * connecting → open ⇄ stalled → draining → closed, and from each but closed → backoff → connecting.
+ * stalled: the window has been full for a second; the session takes nothing until all of it is settled.
+ * draining: takes nothing more and closes when all is settled.
+ */
+export type SessionState = 'connecting' | 'open' | 'stalled' | 'draining' | 'closed' | 'backoff';
+
+export interface SessionStats {
+	name: string;
+	state: SessionState;
+	/** Why the last connection ended, or null. */
+	lastError: string | null;
+	unsettledBytes: number;
+	sentBytes: number;
+	sentMessages: number;
+	exportedRecords: number;
+	exportedOctets: number;
+	/**
+	 * Records sent again, here or to another collector, although they may have arrived: all of their message had left
+	 * when the connection broke, and it was not acknowledged. Nobody can know more of them.
+	 */
+	duplicateRecords: number;
+	connections: number;
+	/** When the agent's own certificate for this collector ends, in milliseconds since 1970; null without one. */
+	certificateExpiry: number | null;
+	lost: Array<Amount & { reason: string }>;
+}
+
+export interface SessionHost {
+	/** The number of the compiled format with this message size. */
+	format(maxMessageSize: number): number;
+	/** Header, template and options octets of one connection; sequence numbers begin at 0. */
+	wire(format: number): NativeSession;
+	addOwn(own: OwnSession): void;
+	removeOwn(own: OwnSession): void;
+	/** What options records say of the whole exporter. */
+	losses(): Amount & { from: number; to: number };
+	/** Octets that one session may hold unsettled. */
+	readonly window: number;
+}
+
+export interface SessionListener {
+	opened(session: Session): void;
+	/** `retryInMs` null: it was closed on purpose. */
+	broken(session: Session, reason: string, retryInMs: number | null): void;
+	/** It may take a parcel again. */
+	room(session: Session): void;
+	settled(session: Session, parcel: Parcel): void;
+	failed(session: Session, parcel: Parcel): void;
+	/** Changed certificates were read: they are used from now on, or `problem` says why not. */
+	reloaded(session: Session, problem: string | null): void;
+}
