@@ -1,4 +1,4 @@
-//! The only place of this crate that reads a clock.
+//! Where deadlines and record times come from. What is only measured (how long a poll took) takes an `Instant`.
 
 use flow_table::Now;
 use rustix::time::{ClockId, Timespec, clock_gettime};

@@ -93,7 +93,7 @@ impl EventReader {
                     read(socket, &queue, &shared, &selection)
                 }));
                 if !matches!(result, Ok(Ok(()))) {
-                    // Deaf from here on: every poll is as good as the last resync, and the owner must know.
+                    // Deaf from here on, until the kernel thread sees it and opens another socket.
                     shared.events_ended();
                 }
             })

@@ -2,12 +2,12 @@
 //!
 //! Records enter from [`FlowTable::take_batch`] one by one and are encoded while they are on the stack; whole
 //! bodies leave in an [`EncodedBatch`]. The batch itself stays here until it is committed, rolled back or
-//! lost, exactly once.
+//! dropped, exactly once.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use flow_table::{Batch, FlowTable, Loss, Now, Record, Taken};
+use flow_table::{Batch, FlowTable, Now, Record, Taken, Tuple};
 use ipfix::{Body, BodyEncoder, Flow, Format, Profile, Pushed};
 
 use crate::Error;
@@ -59,8 +59,33 @@ pub struct EncodedBatch {
     pub id: BatchId,
     /// How many records it holds.
     pub records: usize,
+    /// What they tell of.
+    pub amount: Amount,
     /// For each format, in the order asked: its message bodies.
     pub bodies: Vec<Vec<Body>>,
+    /// For each format, in the order asked: what none of its messages has room for.
+    pub too_large: Vec<Amount>,
+}
+
+/// Records, and the packets and octets of both directions that they tell of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Amount {
+    /// Records.
+    pub records: u64,
+    /// Packets of their deltas.
+    pub packets: u64,
+    /// Octets of their deltas.
+    pub octets: u64,
+}
+
+impl Amount {
+    fn add(&mut self, record: &Record) {
+        self.records += 1;
+        for delta in record.deltas {
+            self.packets = self.packets.saturating_add(delta.packets);
+            self.octets = self.octets.saturating_add(delta.octets);
+        }
+    }
 }
 
 /// The encoders of an exporter and the batches in flight.
@@ -70,7 +95,8 @@ pub(crate) struct Export {
     in_flight: BTreeMap<BatchId, Batch>,
     next_batch: u32,
     committed: u64,
-    too_large: u64,
+    too_large_said: bool,
+    warning: Option<String>,
 }
 
 struct Encoder {
@@ -128,7 +154,9 @@ impl Export {
     ) -> Result<Option<EncodedBatch>, Error> {
         let order = self.largest_first(formats)?;
         let encoders = &mut self.formats;
-        let too_large = &mut self.too_large;
+        let mut amount = Amount::default();
+        let mut too_large = vec![Amount::default(); encoders.len()];
+        let mut named = None;
         let batch = table.take_batch(now, max_records, |record| {
             let flow = flow(record);
             for (rank, &index) in order.iter().enumerate() {
@@ -138,22 +166,34 @@ impl Export {
                 match encoder.bodies.push(&flow, rank > 0) {
                     Pushed::Added => {}
                     Pushed::Full => return Taken::Full,
-                    Pushed::TooLarge if rank == 0 => return Taken::TooLarge,
-                    Pushed::TooLarge => *too_large += 1,
+                    Pushed::TooLarge => {
+                        named.get_or_insert_with(|| too_large_warning(record, &encoder.spec));
+                        if rank == 0 {
+                            return Taken::TooLarge;
+                        }
+                        if let Some(left_out) = too_large.get_mut(index) {
+                            left_out.add(record);
+                        }
+                    }
                 }
             }
+            amount.add(record);
             Taken::Yes
         });
-        let mut bodies = Vec::with_capacity(formats.len());
-        for &id in formats {
-            let index = usize::try_from(id.0).unwrap_or(usize::MAX);
-            bodies.push(
-                self.formats
-                    .get_mut(index)
-                    .map(|encoder| encoder.bodies.finish())
-                    .unwrap_or_default(),
-            );
+        if named.is_some() && !std::mem::replace(&mut self.too_large_said, true) {
+            self.warning = named;
         }
+        let indices = || {
+            formats
+                .iter()
+                .map(|id| usize::try_from(id.0).unwrap_or(usize::MAX))
+        };
+        let bodies = indices()
+            .map(|index| match self.formats.get_mut(index) {
+                Some(encoder) => encoder.bodies.finish(),
+                None => Vec::new(),
+            })
+            .collect();
         Ok(batch.map(|batch| {
             let id = BatchId(self.next_batch);
             self.next_batch = self.next_batch.wrapping_add(1);
@@ -162,7 +202,11 @@ impl Export {
             EncodedBatch {
                 id,
                 records,
+                amount,
                 bodies,
+                too_large: indices()
+                    .map(|index| too_large.get(index).copied().unwrap_or_default())
+                    .collect(),
             }
         }))
     }
@@ -192,27 +236,14 @@ impl Export {
         Ok(())
     }
 
-    /// Nobody will have them.
-    pub(crate) fn lose(
-        &mut self,
-        table: &mut FlowTable,
-        id: BatchId,
-        reason: Loss,
-        now: Now,
-    ) -> Result<(), Error> {
-        let batch = self.settle(id)?;
-        table.lose(batch, reason, now);
-        Ok(())
-    }
-
     /// Records committed so far.
     pub(crate) fn committed(&self) -> u64 {
         self.committed
     }
 
-    /// Records that some format, but not the one with the largest messages, had no room for.
-    pub(crate) fn too_large(&self) -> u64 {
-        self.too_large
+    /// The first record that fitted no message, in words, once.
+    pub(crate) fn take_warning(&mut self) -> Option<String> {
+        self.warning.take()
     }
 
     fn settle(&mut self, id: BatchId) -> Result<Batch, Error> {
@@ -232,6 +263,22 @@ impl Export {
         order.sort_by_key(|&(size, _)| std::cmp::Reverse(size));
         Ok(order.into_iter().map(|(_, index)| index).collect())
     }
+}
+
+fn too_large_warning(record: &Record, spec: &FormatSpec) -> String {
+    let Tuple {
+        source,
+        destination,
+        protocol,
+        source_port,
+        destination_port,
+    } = record.original;
+    format!(
+        "the record of {source} port {source_port} to {destination} port {destination_port}, protocol {protocol}, does not \
+         fit a message of {} octets: it is lost, and counted as too_large, as others like it will be; \
+         raise maxMessageSize or select fewer fields",
+        spec.max_message_size
+    )
 }
 
 fn flow(record: &Record) -> Flow<'static> {

@@ -6,7 +6,7 @@ use std::sync::mpsc::sync_channel;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use flow_table::{FlowTable, InitialDelta, Loss, WhenFull};
+use flow_table::{FlowTable, InitialDelta, WhenFull};
 use ipfix::Format;
 use netfilter::netns::Netns;
 
@@ -60,8 +60,6 @@ pub struct Stats {
     pub kernel: KernelStats,
     /// Records that were committed.
     pub records_committed: u64,
-    /// Records that a format with small messages had no room for.
-    pub records_too_large: u64,
 }
 
 /// One exporter. Dropping it stops the kernel thread and joins it.
@@ -166,8 +164,16 @@ impl Exporter {
         formats: &[FormatId],
         max_records: usize,
     ) -> Result<Option<EncodedBatch>, Error> {
-        self.export
-            .take_batch(&mut self.shared.table(), formats, max_records, now())
+        let batch = self
+            .export
+            .take_batch(&mut self.shared.table(), formats, max_records, now());
+        if let Some(message) = self.export.take_warning() {
+            self.shared.tell(Notice::Warning {
+                code: "RECORD_TOO_LARGE",
+                message,
+            });
+        }
+        batch
     }
 
     /// Settles a batch as exported.
@@ -178,12 +184,6 @@ impl Exporter {
     /// Settles a batch as not exported: its records are due again.
     pub fn rollback(&mut self, id: BatchId) -> Result<(), Error> {
         self.export.rollback(&mut self.shared.table(), id, now())
-    }
-
-    /// Settles a batch as lost, counted under `reason`.
-    pub fn lose(&mut self, id: BatchId, reason: Loss) -> Result<(), Error> {
-        self.export
-            .lose(&mut self.shared.table(), id, reason, now())
     }
 
     /// Leaves one of the agent's own sessions out, also when a poll has met it already.
@@ -220,7 +220,6 @@ impl Exporter {
             max_connections: self.max_connections,
             kernel: self.shared.kernel(),
             records_committed: self.export.committed(),
-            records_too_large: self.export.too_large(),
         }
     }
 

@@ -14,7 +14,7 @@ use netfilter::netns::{Netns, NetnsIdentity};
 use netfilter::sysctl::Settings;
 
 use crate::events::EventReader;
-use crate::notice::Notice;
+use crate::notice::{Notice, PollSummary};
 use crate::poll::{Poller, finish_work};
 use crate::selection::Selection;
 use crate::shared::Shared;
@@ -42,6 +42,9 @@ const SHORT_REST: Duration = Duration::from_millis(50);
 /// the next rests for four times as long as it took.
 const RESYNC_REST: u32 = 4;
 
+/// After failures, with events, the next try is 2, 4, … 2^6 seconds later.
+const LONGEST_RETRY: u32 = 6;
+
 /// The thread's body. `ready` hears once whether the kernel lets us in: a missing permission ends the start,
 /// everything else (no module yet, no namespace yet) is retried at each poll.
 pub(crate) fn run(shared: &Arc<Shared>, side: KernelSide, ready: &SyncSender<Result<(), Error>>) {
@@ -52,7 +55,9 @@ pub(crate) fn run(shared: &Arc<Shared>, side: KernelSide, ready: &SyncSender<Res
             poller: None,
             state: None,
             warned: false,
+            polled: false,
             next_resync: Instant::now(),
+            failures: 0,
         };
         match thread.open() {
             Err(error) if error.code() == "ERR_PERMISSION" => {
@@ -82,8 +87,12 @@ struct KernelThread<'a> {
     poller: Option<Poller>,
     state: Option<StateKeeper>,
     warned: bool,
+    /// A poll was made, or tried.
+    polled: bool,
     /// Polls that nobody asked for, because events were lost, wait until then.
     next_resync: Instant,
+    /// In a row.
+    failures: u32,
 }
 
 impl KernelThread<'_> {
@@ -96,7 +105,7 @@ impl KernelThread<'_> {
         while !self.shared.requests.stopped() {
             self.shared.requests.wait(self.rest());
             if self.shared.requests.take_poll() && !self.shared.requests.stopped() {
-                self.poll();
+                self.poll(true);
             }
             self.attend();
             finish_work(self.shared);
@@ -127,30 +136,43 @@ impl KernelThread<'_> {
         }
     }
 
-    /// Follows the events, where there are any.
+    /// Follows the events, where there are any, and gets them back after a failure: until then flows that end are lost.
     fn attend(&mut self) {
-        let Some(poller) = &mut self.poller else {
+        if self.side.event_buffer.is_none() {
             return;
+        }
+        let resync = match &mut self.poller {
+            Some(poller) if poller.hears() => match poller.attend(self.shared) {
+                Ok(needed) => needed,
+                Err(error) => return self.failed(&error, false),
+            },
+            // Before the first poll the owner has yet to ask.
+            _ => self.polled,
         };
-        match poller.attend(self.shared) {
-            Ok(false) => {}
-            Ok(true) if self.next_resync <= Instant::now() => self.poll(),
-            Ok(true) => {}
-            Err(error) => self.failed(&error),
+        if resync && self.next_resync <= Instant::now() {
+            self.poll(false);
         }
     }
 
-    fn failed(&mut self, error: &Error) {
+    fn failed(&mut self, error: &Error, asked: bool) {
         // A socket after an error may hold half an answer: the next poll opens another.
-        self.poller = None;
+        if self.poller.take().is_some() && self.side.event_buffer.is_some() {
+            // What the kernel sends until then is not heard.
+            self.shared.count_overrun();
+        }
+        self.failures = self.failures.saturating_add(1);
+        let wait = Duration::from_secs(1 << self.failures.min(LONGEST_RETRY));
+        self.next_resync = Instant::now() + wait;
         self.shared.count_poll_failure();
         self.shared.tell(Notice::PollFailed {
             code: error.code(),
             message: error.to_string(),
+            asked,
         });
     }
 
-    fn poll(&mut self) {
+    fn poll(&mut self, asked: bool) {
+        self.polled = true;
         let begun = Instant::now();
         let result = self.open().and_then(|()| match &mut self.poller {
             Some(poller) => poller.poll(self.shared),
@@ -159,14 +181,16 @@ impl KernelThread<'_> {
         self.next_resync = Instant::now() + begun.elapsed() * RESYNC_REST;
         match result {
             Ok(summary) => {
+                self.failures = 0;
                 self.warn_once();
                 if let (true, Some(state)) = (summary.complete, &mut self.state) {
                     state.complete_poll(self.shared);
                 }
                 self.shared.count_poll();
-                self.shared.tell(Notice::Poll(summary));
+                self.shared
+                    .tell(Notice::Poll(PollSummary { asked, ..summary }));
             }
-            Err(error) => self.failed(&error),
+            Err(error) => self.failed(&error, asked),
         }
     }
 

@@ -28,7 +28,7 @@ mod warning;
 pub use clock::now;
 pub use dump::{Dumped, dump};
 pub use error::Error;
-pub use export::{BatchId, EncodedBatch, FormatId, FormatSpec, ProfileName};
+pub use export::{Amount, BatchId, EncodedBatch, FormatId, FormatSpec, ProfileName};
 pub use exporter::{Config, Exporter, Stats};
 pub use notice::{Notice, PollSummary};
 pub use own_sessions::OwnSession;

@@ -13,6 +13,8 @@ pub enum Notice {
         code: &'static str,
         /// What failed and what to do about it.
         message: String,
+        /// The owner asked for this poll.
+        asked: bool,
     },
     /// Records became due at another time than a poll: events or lookups told of them.
     Due,
@@ -53,6 +55,8 @@ pub struct PollSummary {
     pub duration_ms: f64,
     /// False when the kernel did not give the whole table: then nothing was ended by absence.
     pub complete: bool,
+    /// The owner asked for it; false for one that lost events made necessary.
+    pub asked: bool,
 }
 
 /// A bounded queue of notices: when its reader is away the oldest are dropped, because the newest say how

@@ -51,11 +51,19 @@ struct Life {
 const MAX_OWN: usize = 4096;
 
 impl OwnSessions {
-    /// Leaves `session` out from now on. False when there are too many already.
+    /// Leaves `session` out from now on. When there are too many, the one closed longest ago makes room; false when all
+    /// of them are open.
     pub(crate) fn add(&mut self, session: &OwnSession) -> bool {
         let tuple = session.tuple();
         if self.tuples.len() >= MAX_OWN && !self.tuples.contains_key(&tuple) {
-            return false;
+            let closed = self.tuples.iter().filter(|(_, life)| !life.open);
+            let Some(oldest) = closed
+                .min_by_key(|(_, life)| life.last_poll)
+                .map(|(tuple, _)| *tuple)
+            else {
+                return false;
+            };
+            self.tuples.remove(&oldest);
         }
         let last_poll = self.polls;
         self.tuples.insert(
@@ -152,5 +160,8 @@ mod tests {
         }
         assert!(!own.add(&session(5000)));
         assert!(own.add(&session(7)), "one that is known is no new one");
+        own.remove(&session(9));
+        assert!(own.add(&session(5000)), "one that is closed makes room");
+        assert!(!own.meets(&session(9).tuple()));
     }
 }

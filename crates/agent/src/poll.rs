@@ -91,6 +91,7 @@ impl Poller {
             ended: after.ended_total.saturating_sub(before.ended_total),
             duration_ms: begun.elapsed().as_secs_f64() * 1000.0,
             complete: pass.complete,
+            asked: false,
         })
     }
 

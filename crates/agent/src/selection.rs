@@ -83,9 +83,15 @@ impl Selection {
             .position(|&selected| selected == zone || selected == reply_zone)
     }
 
-    /// Whether the protocol and the addresses of `connection` are selected. They never change while it
+    /// Whether the family, the protocol and the addresses of `connection` are selected. They never change while it
     /// lives, so the answer given at its first sight stays right.
     pub fn admits(&self, connection: &Connection<'_>) -> bool {
+        if self
+            .family
+            .is_some_and(|family| family != connection.family)
+        {
+            return false;
+        }
         let tuple = &connection.original;
         if let Some(protocols) = &self.protocols
             && !protocols.contains(&tuple.protocol)

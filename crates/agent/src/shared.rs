@@ -114,7 +114,9 @@ impl Shared {
     pub(crate) fn events_ended(&self) {
         self.tell(Notice::Warning {
             code: "EVENTS_ENDED",
-            message: "conntrack events can no longer be read: they are asked for again at the next resync".to_owned(),
+            message:
+                "conntrack events can no longer be read: they are asked for again, with a resync"
+                    .to_owned(),
         });
     }
 

@@ -80,7 +80,7 @@ fn point(link: &Path, target: &Path) {
 fn poll_fails(run: &mut Run) -> (&'static str, String) {
     run.exporter.poll();
     match run.wait(|notice| matches!(notice, Notice::Poll(_) | Notice::PollFailed { .. })) {
-        Notice::PollFailed { code, message } => (code, message),
+        Notice::PollFailed { code, message, .. } => (code, message),
         other => panic!("the poll did not fail: {other:?}"),
     }
 }

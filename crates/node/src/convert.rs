@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use agent::{FormatSpec, Network, OwnSession, ProfileName, Selection};
-use flow_table::{InitialDelta, Loss, Losses, WhenFull};
+use flow_table::{InitialDelta, Losses, WhenFull};
 use napi_derive::napi;
 use netfilter::netns::Netns;
 use netfilter::{Family, Masked};
@@ -169,11 +169,6 @@ pub fn own_session(session: &NativeOwnSession) -> Result<OwnSession> {
             session.remote_port,
         )?,
     })
-}
-
-pub fn loss(text: &str) -> Result<Loss> {
-    Loss::from_name(text)
-        .ok_or_else(|| invalid("reason", text, "one of the reasons that stats() lists"))
 }
 
 pub fn format(format: NativeFormat) -> Result<FormatSpec> {

@@ -28,8 +28,21 @@ pub struct NativeMessage {
 pub struct NativeBatch {
     pub id: u32,
     pub records: u32,
+    /// Sums of the records' deltas, both directions.
+    pub packets: f64,
+    pub octets: f64,
     /// For each format asked for, in that order.
     pub messages: Vec<Vec<NativeMessage>>,
+    /// For each format asked for: what none of its messages has room for.
+    pub too_large: Vec<NativeAmount>,
+}
+
+/// Records, and the packets and octets of both directions that they tell of.
+#[napi(object)]
+pub struct NativeAmount {
+    pub records: f64,
+    pub packets: f64,
+    pub octets: f64,
 }
 
 /// What one poll saw.
@@ -53,6 +66,8 @@ pub struct NativeNotice {
     pub code: Option<String>,
     pub message: Option<String>,
     pub poll: Option<NativePollSummary>,
+    /// Of `poll` and `pollFailed`: it answers a call of `poll()`; otherwise lost events made it necessary.
+    pub asked: bool,
 }
 
 /// A snapshot.
@@ -173,15 +188,6 @@ impl NativeExporter {
             .map_err(errors::agent)
     }
 
-    /// Settles a batch as lost.
-    #[napi(catch_unwind)]
-    pub fn lose(&self, id: u32, reason: String) -> Result<()> {
-        let reason = convert::loss(&reason)?;
-        self.exporter()?
-            .lose(BatchId(id), reason)
-            .map_err(errors::agent)
-    }
-
     /// Leaves one of the agent's own sessions out of the export.
     #[napi(catch_unwind)]
     pub fn add_own(&self, session: NativeOwnSession) -> Result<()> {
@@ -251,11 +257,22 @@ fn native_batch(batch: EncodedBatch) -> NativeBatch {
     NativeBatch {
         id: batch.id.0,
         records: u32::try_from(batch.records).unwrap_or(u32::MAX),
+        packets: count(batch.amount.packets),
+        octets: count(batch.amount.octets),
+        too_large: batch.too_large.iter().map(amount).collect(),
         messages: batch
             .bodies
             .into_iter()
             .map(|bodies| bodies.into_iter().map(message).collect())
             .collect(),
+    }
+}
+
+fn amount(amount: &agent::Amount) -> NativeAmount {
+    NativeAmount {
+        records: count(amount.records),
+        packets: count(amount.packets),
+        octets: count(amount.octets),
     }
 }
 
@@ -269,43 +286,40 @@ fn message(body: ipfix::Body) -> NativeMessage {
 }
 
 fn notice(notice: Notice) -> NativeNotice {
-    let said = |kind: &str, code: &str, message: String| NativeNotice {
-        kind: kind.to_owned(),
-        code: Some(code.to_owned()),
-        message: Some(message),
-        poll: None,
+    let (kind, code, message, asked) = match &notice {
+        Notice::Poll(summary) => ("poll", None, None, summary.asked),
+        Notice::PollFailed {
+            code,
+            message,
+            asked,
+        } => ("pollFailed", Some(code), Some(message), *asked),
+        Notice::Due => ("due", None, None, false),
+        Notice::Saved => ("saved", None, None, false),
+        Notice::Warning { code, message } => ("warning", Some(code), Some(message), false),
+        Notice::Fatal { code, message } => ("fatal", Some(code), Some(message), false),
     };
-    match notice {
-        Notice::Poll(summary) => NativeNotice {
-            kind: "poll".to_owned(),
-            code: None,
-            message: None,
-            poll: Some(NativePollSummary {
-                ipv4: count(summary.ipv4),
-                ipv6: count(summary.ipv6),
-                kernel_entries: f64::from(summary.kernel_entries),
-                kernel_max: f64::from(summary.kernel_max),
-                added: count(summary.added),
-                ended: count(summary.ended),
-                duration_ms: summary.duration_ms,
-                complete: summary.complete,
-            }),
+    NativeNotice {
+        kind: kind.to_owned(),
+        code: code.map(|code| (*code).to_owned()),
+        message: message.cloned(),
+        poll: match notice {
+            Notice::Poll(summary) => Some(poll_summary(&summary)),
+            _ => None,
         },
-        Notice::Due => NativeNotice {
-            kind: "due".to_owned(),
-            code: None,
-            message: None,
-            poll: None,
-        },
-        Notice::Saved => NativeNotice {
-            kind: "saved".to_owned(),
-            code: None,
-            message: None,
-            poll: None,
-        },
-        Notice::PollFailed { code, message } => said("pollFailed", code, message),
-        Notice::Warning { code, message } => said("warning", code, message),
-        Notice::Fatal { code, message } => said("fatal", code, message),
+        asked,
+    }
+}
+
+fn poll_summary(summary: &agent::PollSummary) -> NativePollSummary {
+    NativePollSummary {
+        ipv4: count(summary.ipv4),
+        ipv6: count(summary.ipv6),
+        kernel_entries: f64::from(summary.kernel_entries),
+        kernel_max: f64::from(summary.kernel_max),
+        added: count(summary.added),
+        ended: count(summary.ended),
+        duration_ms: summary.duration_ms,
+        complete: summary.complete,
     }
 }
 
