@@ -30,7 +30,7 @@ interface InFlight {
 }
 
 /** The JavaScript thread is given back after this long. */
-const TURN_MS = 1;
+const TURN_MS = 0.5;
 /** Pause when a deadline has come and nothing could be taken. */
 const NOTHING_TAKEN_MS = 20;
 /** Deadlines further away are asked for again. */
