@@ -49,7 +49,10 @@ class FakeSession {
 	countMissed = (reason: string) => void this.missed.push(reason);
 }
 
-const turn = () => new Promise((resolve) => setTimeout(resolve, 5));
+/** So many turns of the event loop that whatever goes on in slices is over. */
+async function turn(): Promise<void> {
+	for (let number = 0; number < 20; number += 1) await new Promise((resolve) => setImmediate(resolve));
+}
 
 function delivery(mode: 'failover' | 'all', core: BatchSource, ...fakes: FakeSession[]) {
 	const sessions = fakes as unknown as Session[];

@@ -9,7 +9,7 @@ import { FlowExporter } from '../../lib/index.ts';
 import { account } from '../support/account.ts';
 import { makeAuthority, makeCertificate } from '../support/certificates.ts';
 import { type Fault, FaultyCollector } from '../support/faulty_collector.ts';
-import { flushKernel, kernelFlows, sleep, track, until } from '../support/kernel.ts';
+import { flushKernel, kernelFlows, seen, sleep, track, until } from '../support/kernel.ts';
 import { report } from '../support/report.ts';
 
 const FLOWS = 800;
@@ -122,7 +122,7 @@ async function play({ name, collectors: faults, delivery, tls, refused, staleTim
 		await sleep(ROUND_MS);
 	}
 	source.close();
-	await until('all are in the table', () => (exporter.stats().table?.connections ?? 0) >= FLOWS);
+	await seen(exporter);
 	const kernel = kernelFlows().filter(({ key }) => key.startsWith('udp'));
 	flushKernel();
 	if (refused !== undefined) {
