@@ -142,6 +142,25 @@ test('all: a batch commits when every open collector has settled it or failed an
 	made.stop();
 });
 
+test('all: a batch is not held back for a stalled collector, which still owes it', async (t) => {
+	const { core, settled } = source(2);
+	const [first, slow] = [new FakeSession(), new FakeSession()];
+	const { made, settled: settle, failed } = delivery('all', core, first, slow);
+	await turn();
+	settle(first, 0);
+	slow.state = 'stalled';
+	made.stalled(slow as unknown as Session);
+	t.deepEqual(settled, ['commit 1'], 'only what somebody has settled');
+	settle(first, 1);
+	t.deepEqual(settled, ['commit 1', 'commit 2']);
+	t.is(made.batches, 0);
+	settle(slow, 0);
+	failed(slow, 1);
+	t.deepEqual(slow.decisions, ['keep']);
+	t.deepEqual(settled, ['commit 1', 'commit 2'], 'settled once');
+	made.stop();
+});
+
 test('all: a batch that nobody settled is rolled back', async (t) => {
 	const { core, settled } = source(1);
 	const [first, second] = [new FakeSession(), new FakeSession()];
