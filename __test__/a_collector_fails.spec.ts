@@ -7,6 +7,7 @@ interface Outcome {
 	name: string;
 	breaks: string[];
 	losses: ExporterStats['losses'];
+	firstMeanwhile?: string;
 	together: Account;
 	collectors: Array<
 		Account & {
@@ -19,7 +20,7 @@ interface Outcome {
 }
 
 const result = inNamespace<Outcome[]>('faults');
-const FLOWS = 800;
+const FLOWS: Record<string, number> = { 'all, one does not read': 3_000 };
 const RECORD_OCTETS = 110;
 /** The scenario's window, and the batch that may begin just below it. */
 const MOST_UNSETTLED = 65_536 + 100 * RECORD_OCTETS;
@@ -50,13 +51,14 @@ for (const [name, reason] of [
 	['stall over TLS', /^stalled: /],
 	['all, one resets', /^reset by the collector$/],
 	['all, one is mute', /^stalled: /],
+	['all, one does not read', null],
 	['failover', /^reset by the collector$/],
 ] as const) {
 	test(`${name}: what arrived, less repeats, plus the losses counted, is what the kernel counted`, async (t) => {
 		const outcome = (await result).find((one) => one.name === name);
 		if (outcome === undefined) return t.fail();
 		const { breaks, losses, together, collectors } = outcome;
-		t.deepEqual([together.flows, together.invented], [FLOWS, []]);
+		t.deepEqual([together.flows, together.invented], [FLOWS[name] ?? 800, []]);
 		const all = name.startsWith('all');
 		if (!all) t.like(together.missing, lost(losses, null));
 		for (const collector of collectors) {
@@ -68,7 +70,8 @@ for (const [name, reason] of [
 			t.is(session.unsettledBytes, 0);
 		}
 		if (reason === null) {
-			t.deepEqual([breaks, together.repeats], [[], 0]);
+			t.deepEqual(breaks, []);
+			for (const { repeats } of collectors) t.is(repeats, 0);
 		} else {
 			t.true(breaks.length > 0);
 			for (const text of breaks) t.regex(text, reason);
@@ -92,10 +95,16 @@ test('under failover nothing is lost while one collector lives', async (t) => {
 });
 
 test('with all, a collector that fails takes nothing from the other', async (t) => {
-	for (const name of ['all, one resets', 'all, one is mute']) {
+	for (const name of ['all, one resets', 'all, one is mute', 'all, one does not read']) {
 		const other = (await result).find((one) => one.name === name)?.collectors[1];
 		t.deepEqual(other?.missing, { flows: 0, packets: 0, octets: 0 }, name);
 		t.is(other?.repeats, 0);
 		t.is(other?.connections, 1);
 	}
+});
+
+test('with all, a collector that does not read does not keep the other waiting', async (t) => {
+	const outcome = (await result).find(({ name }) => name === 'all, one does not read');
+	t.is(outcome?.firstMeanwhile, 'stalled', 'the other had everything while the first was still stalled');
+	t.true((outcome?.losses.find(({ reason }) => reason === 'stalled')?.records ?? 0) > 0);
 });

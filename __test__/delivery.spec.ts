@@ -49,7 +49,10 @@ class FakeSession {
 	countMissed = (reason: string) => void this.missed.push(reason);
 }
 
-const turn = () => new Promise((resolve) => setTimeout(resolve, 5));
+/** So many turns of the event loop that whatever goes on in slices is over. */
+async function turn(): Promise<void> {
+	for (let number = 0; number < 20; number += 1) await new Promise((resolve) => setImmediate(resolve));
+}
 
 function delivery(mode: 'failover' | 'all', core: BatchSource, ...fakes: FakeSession[]) {
 	const sessions = fakes as unknown as Session[];
@@ -136,6 +139,25 @@ test('all: a batch commits when every open collector has settled it or failed an
 	t.deepEqual(first.decisions, ['keep', 'keep'], 'and again, if it breaks again');
 	settle(first, 0);
 	t.deepEqual(settled, ['commit 1'], 'settled once');
+	made.stop();
+});
+
+test('all: a batch is not held back for a stalled collector, which still owes it', async (t) => {
+	const { core, settled } = source(2);
+	const [first, slow] = [new FakeSession(), new FakeSession()];
+	const { made, settled: settle, failed } = delivery('all', core, first, slow);
+	await turn();
+	settle(first, 0);
+	slow.state = 'stalled';
+	made.stalled(slow as unknown as Session);
+	t.deepEqual(settled, ['commit 1'], 'only what somebody has settled');
+	settle(first, 1);
+	t.deepEqual(settled, ['commit 1', 'commit 2']);
+	t.is(made.batches, 0);
+	settle(slow, 0);
+	failed(slow, 1);
+	t.deepEqual(slow.decisions, ['keep']);
+	t.deepEqual(settled, ['commit 1', 'commit 2'], 'settled once');
 	made.stop();
 });
 

@@ -68,6 +68,7 @@ test('metrics have the documented names and true values', async (t) => {
 	t.is(lines.get('conntrack_ipfix_records_exported_total{collector="away"}'), '0');
 	t.is(lines.get('conntrack_ipfix_collector_connected{collector="one"}'), '1');
 	t.is(lines.get('conntrack_ipfix_collector_connected{collector="away"}'), '0');
+	t.is(lines.get('conntrack_ipfix_collector_state{collector="one",state="open"}'), '1');
 	t.is(lines.get('conntrack_ipfix_lost_records_total{reason="away",collector="away"}'), '50');
 	t.is(lines.get('conntrack_ipfix_lost_bytes_total{reason="away",collector="away"}'), String(octets));
 	t.true(Number(lines.get('conntrack_ipfix_sent_bytes_total{collector="one"}')) > 0);

@@ -13,6 +13,8 @@ interface Report {
 	collectors: ExporterStats['collectors'];
 	losses: ExporterStats['losses'];
 	malformed: number;
+	/** Sends that met a full buffer. */
+	full: number;
 	beforeGoing: ExporterStats['collectors'][number];
 	afterGoing: ExporterStats['collectors'][number];
 	total: Account;
@@ -50,7 +52,8 @@ test('a file that is rotated loses nothing, and each part is readable by itself'
 });
 
 test('a UDP collector that comes late decodes at once, and what it missed is counted', async (t) => {
-	const { first, second, overUdp, beforeGoing, malformed } = await result;
+	const { first, second, overUdp, beforeGoing, malformed, full } = await result;
+	t.true(full > 5, 'and what met a full send buffer was sent again');
 	t.is(malformed, 0, 'templates came before the data');
 	const octets = new Map(overUdp.map((sum) => [sum.key, sum.octets]));
 	t.deepEqual(

@@ -125,6 +125,10 @@ export class Collectors implements SessionHost, SessionListener {
 		this.#events.emit('disconnect', { collector: session.name, reason, retryInMs });
 	}
 
+	stalled(session: Session): void {
+		this.#delivery?.stalled(session);
+	}
+
 	room(): void {
 		this.#delivery?.wake();
 	}

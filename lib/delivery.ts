@@ -1,8 +1,8 @@
 /**
  * Delivery: takes batches from the table while somebody can send them, and settles each exactly once.
  *
- * A batch enters from `source.takeBatch` and leaves by `commit`, when every session that carried it has settled it
- * or failed and at least one settled it, or by `rollback`, when all of them failed. The export loop (`pump`) is
+ * A batch enters from `source.takeBatch` and leaves by `commit`, when every session that carried it has settled it,
+ * failed or stalled and at least one settled it, or by `rollback`, when all of them failed. The export loop (`pump`) is
  * driven by the source's next deadline and by sessions that have room again, never by a fixed tick.
  */
 import type { NativeBatch, NativeExporter } from './native.ts';
@@ -25,12 +25,14 @@ interface InFlight {
 	readonly amount: Amount;
 	readonly parcels: ReadonlyMap<Session, Parcel>;
 	readonly waiting: Set<Session>;
+	/** Of those waited for: who is not waited for any more once another one has settled it. */
+	readonly slow: Set<Session>;
 	readonly failed: Session[];
 	delivered: boolean;
 }
 
 /** The JavaScript thread is given back after this long. */
-const TURN_MS = 1;
+const TURN_MS = 0.5;
 /** Pause when a deadline has come and nothing could be taken. */
 const NOTHING_TAKEN_MS = 20;
 /** Deadlines further away are asked for again. */
@@ -163,7 +165,15 @@ export class Delivery {
 				{ messages: batch.messages[formats.indexOf(session.format)] ?? [] },
 			]),
 		);
-		const inFlight = { batch, amount, parcels, waiting: new Set(targets), failed: [], delivered: false };
+		const inFlight = {
+			batch,
+			amount,
+			parcels,
+			waiting: new Set(targets),
+			slow: new Set<Session>(),
+			failed: [],
+			delivered: false,
+		};
 		this.#batches += 1;
 		for (const parcel of parcels.values()) this.#inFlight.set(parcel, inFlight);
 		for (const [session, parcel] of parcels) session.send(parcel);
@@ -182,7 +192,21 @@ export class Delivery {
 		if (inFlight === undefined) return;
 		this.#inFlight.delete(parcel);
 		inFlight.delivered = true;
-		this.#decide(inFlight, session);
+		inFlight.waiting.delete(session);
+		this.#decide(inFlight);
+	}
+
+	/**
+	 * The session has been full for a while: what others have settled is not held back for it. It still owes its
+	 * collector what it was given.
+	 */
+	stalled(session: Session): void {
+		for (const inFlight of new Set(this.#inFlight.values())) {
+			if (!inFlight.waiting.has(session)) continue;
+			inFlight.slow.add(session);
+			this.#decide(inFlight);
+		}
+		this.wake();
 	}
 
 	/** The session broke before all of it was settled; it keeps the rest until it hears what to do with it. */
@@ -190,16 +214,23 @@ export class Delivery {
 		const inFlight = this.#inFlight.get(parcel);
 		if (inFlight !== undefined) {
 			inFlight.failed.push(session);
-			this.#decide(inFlight, session);
+			inFlight.waiting.delete(session);
+			this.#decide(inFlight);
 		} else if (this.#owed.has(parcel)) {
 			session.keep(parcel);
 		}
 	}
 
-	#decide(inFlight: InFlight, session: Session): void {
-		inFlight.waiting.delete(session);
-		if (inFlight.waiting.size > 0) return;
+	#decide(inFlight: InFlight): void {
+		for (const session of inFlight.waiting) if (!inFlight.delivered || !inFlight.slow.has(session)) return;
 		this.#batches -= 1;
+		for (const session of inFlight.waiting) {
+			const parcel = inFlight.parcels.get(session);
+			if (parcel === undefined) continue;
+			this.#inFlight.delete(parcel);
+			this.#owed.add(parcel);
+		}
+		inFlight.waiting.clear();
 		for (const failed of inFlight.failed) {
 			const parcel = inFlight.parcels.get(failed);
 			if (parcel === undefined) continue;

@@ -134,6 +134,16 @@ export function registryOf(exporter: FlowExporter): { registry: Registry; dispos
 	perCollector(Gauge, 'collector_connected', 'Whether a session is open.', ({ state }) =>
 		state === 'open' || state === 'stalled' || state === 'draining' ? 1 : 0,
 	);
+	new Gauge({
+		name: `${PREFIX}collector_state`,
+		help: 'Always 1; the state of the session is in its label.',
+		labelNames: ['collector', 'state'],
+		registers,
+		collect() {
+			this.reset();
+			for (const { name, state } of exporter.stats().collectors) this.set({ collector: name, state }, 1);
+		},
+	});
 	perCollector(Counter, 'collector_reconnections_total', 'Connections after the first.', ({ connections }) =>
 		Math.max(0, connections - 1),
 	);

@@ -1,4 +1,5 @@
 /** A collector that resets every connection, two hundred times; then names with several addresses, and one that moves. */
+import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { mkdtempSync, readdirSync, writeFileSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
@@ -12,11 +13,19 @@ import { report } from '../support/report.ts';
 const CYCLES = 200;
 track();
 
-/** Descriptors, timers and sockets of this process, and listeners on what all sessions share. */
+/**
+ * Descriptors, timers and sockets of this process, and listeners on what all sessions share. Timers come and go with each
+ * poll: the most of a number of looks counts.
+ */
 async function inventory(exporter: FlowExporter) {
 	await collectGarbage();
 	const resources: Record<string, number> = {};
-	for (const kind of process.getActiveResourcesInfo()) resources[kind] = (resources[kind] ?? 0) + 1;
+	for (let look = 0; look < 20; look += 1) {
+		const now: Record<string, number> = {};
+		for (const kind of process.getActiveResourcesInfo()) now[kind] = (now[kind] ?? 0) + 1;
+		for (const [kind, count] of Object.entries(now)) resources[kind] = Math.max(resources[kind] ?? 0, count);
+		await sleep(25);
+	}
 	return {
 		descriptors: readdirSync('/proc/self/fd').length,
 		resources,
@@ -58,6 +67,7 @@ async function settle() {
 await exporter.start();
 await settle();
 await inventory(exporter);
+const keepAlive = run('ss', '-Htno', 'dport', '=', `:${portOf(server)}`).trim();
 const before = await inventory(exporter);
 good = false;
 for (const socket of open) socket.resetAndDestroy();
@@ -81,6 +91,26 @@ for (const address of ['127.0.0.1', '::1']) {
 	only.close();
 }
 
+// The same over UDP, where only refusals tell.
+const heard: Array<4 | 6> = [];
+for (const [address, family] of [
+	['127.0.0.1', 4],
+	['::1', 6],
+] as const) {
+	const only = createSocket(family === 4 ? 'udp4' : 'udp6').bind(0, address);
+	await once(only, 'listening');
+	hosts(['127.0.0.1', '::1'], 'two.example');
+	const two = new FlowExporter({
+		collectors: [{ url: `udp://two.example:${only.address().port}`, reconnect: { initial: 50, max: 100 } }],
+	});
+	const arrived = once(only, 'message');
+	await two.start();
+	await arrived;
+	heard.push(family);
+	await two.stop();
+	only.close();
+}
+
 // A name that moves between two attempts.
 const target = createServer((socket) => socket.resume()).listen(0, '127.0.0.1');
 await once(target, 'listening');
@@ -97,7 +127,7 @@ await until('it has followed the name', () => moving.stats().collectors[0]?.stat
 await moving.stop();
 target.close();
 
-report({ cycles, before, after, warnings, families, firstAttempt: attempts[0] });
+report({ heard, keepAlive, cycles, before, after, warnings, families, firstAttempt: attempts[0] });
 
 function portOf(listening: Server): number {
 	const bound = listening.address();

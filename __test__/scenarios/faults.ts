@@ -9,7 +9,7 @@ import { FlowExporter } from '../../lib/index.ts';
 import { account } from '../support/account.ts';
 import { makeAuthority, makeCertificate } from '../support/certificates.ts';
 import { type Fault, FaultyCollector } from '../support/faulty_collector.ts';
-import { flushKernel, kernelFlows, sleep, track, until } from '../support/kernel.ts';
+import { flushKernel, kernelFlows, seen, sleep, track, until } from '../support/kernel.ts';
 import { report } from '../support/report.ts';
 
 const FLOWS = 800;
@@ -33,6 +33,8 @@ interface Case {
 	/** Milliseconds that nobody listens. */
 	refused?: number;
 	staleTimeout?: number;
+	stallTimeout?: number;
+	flows?: number;
 }
 
 const CASES: Case[] = [
@@ -75,6 +77,13 @@ const CASES: Case[] = [
 		delivery: 'all',
 	},
 	{
+		name: 'all, one does not read',
+		collectors: [[{ kind: 'stall', after: 20_000, lasts: 4_000 }], []],
+		delivery: 'all',
+		stallTimeout: 30_000,
+		flows: 3_000,
+	},
+	{
 		name: 'failover',
 		collectors: [
 			[
@@ -86,7 +95,9 @@ const CASES: Case[] = [
 	},
 ];
 
-async function play({ name, collectors: faults, delivery, tls, refused, staleTimeout }: Case) {
+async function play(one: Case) {
+	const { name, collectors: faults, delivery, tls, refused, staleTimeout } = one;
+	const { stallTimeout = 400, flows = FLOWS } = one;
 	const secure = tls ? { cert: server.cert, key: server.key } : undefined;
 	const collectors = await Promise.all(faults.map((list) => new FaultyCollector(list, secure).listen()));
 	if (refused !== undefined) for (const collector of collectors) collector.refuse();
@@ -95,7 +106,7 @@ async function play({ name, collectors: faults, delivery, tls, refused, staleTim
 			url,
 			reconnect: { initial: 40, max: 80 },
 			connectTimeout: 300,
-			stallTimeout: 400,
+			stallTimeout,
 			...(tls && { ca: authority.cert, serverName: 'collector.example' }),
 		})),
 		delivery: delivery ?? 'failover',
@@ -114,7 +125,7 @@ async function play({ name, collectors: faults, delivery, tls, refused, staleTim
 	const source = createSocket('udp4').bind(0, '127.0.0.1');
 	await once(source, 'listening');
 	for (let round = 0; round < ROUNDS; round += 1) {
-		for (let port = 1; port <= FLOWS; port += 1) {
+		for (let port = 1; port <= flows; port += 1) {
 			await new Promise<void>((resolve) =>
 				source.send(Buffer.alloc(10 * (round + 1)), port, '127.0.0.1', () => resolve()),
 			);
@@ -122,13 +133,20 @@ async function play({ name, collectors: faults, delivery, tls, refused, staleTim
 		await sleep(ROUND_MS);
 	}
 	source.close();
-	await until('all are in the table', () => (exporter.stats().table?.connections ?? 0) >= FLOWS);
+	await seen(exporter);
 	const kernel = kernelFlows().filter(({ key }) => key.startsWith('udp'));
 	flushKernel();
 	if (refused !== undefined) {
 		await sleep(refused);
 		await Promise.all(collectors.map((collector) => collector.listen()));
 		await until('it is back', () => exporter.stats().collectors[0]?.state === 'open');
+	}
+	let firstMeanwhile: string | undefined;
+	if (delivery === 'all') {
+		await until('the second has everything', () => {
+			return account(kernel, collectors[1]?.records ?? []).missing.flows === 0;
+		});
+		firstMeanwhile = exporter.stats().collectors[0]?.state;
 	}
 	await until(`${name}: all has left the table`, () => {
 		const { table, collectors } = exporter.stats();
@@ -144,6 +162,8 @@ async function play({ name, collectors: faults, delivery, tls, refused, staleTim
 		name,
 		breaks: breaks.filter((reason) => reason !== 'closed'),
 		losses,
+		/** State of the first session when the second collector had everything. */
+		firstMeanwhile,
 		/** What all together have, and each by itself. */
 		together: account(
 			kernel,

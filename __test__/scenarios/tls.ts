@@ -9,7 +9,16 @@ import { FlowExporter } from '../../lib/index.ts';
 import { account } from '../support/account.ts';
 import { makeAuthority, makeCertificate, revoke } from '../support/certificates.ts';
 import { FaultyCollector } from '../support/faulty_collector.ts';
-import { flushKernel, kernelFlows, run, sleep, track, unansweredFlows, until } from '../support/kernel.ts';
+import {
+	flushKernel,
+	kernelFlows,
+	run,
+	seen,
+	sleep,
+	track,
+	unansweredFlows,
+	until,
+} from '../support/kernel.ts';
 import { report } from '../support/report.ts';
 
 track();
@@ -181,9 +190,7 @@ await until('both have moved again', () =>
 );
 loading = false;
 await load;
-const loaded = Number(run('conntrack', '-C')) - 50;
-await until('all are in the table', () => (exporter.stats().table?.connections ?? 0) >= loaded);
-await sleep(300);
+await seen(exporter);
 const underLoad = kernelFlows().filter(({ key }) => key.startsWith('udp'));
 flushKernel();
 await until('all is exported', () => exporter.stats().table?.connections === 0);

@@ -2,7 +2,7 @@
  * Collectors that acknowledge nothing, all at once: UDP that is away, comes, goes and comes back; UDP that writes down
  * when templates come; a file; a file that is rotated.
  */
-import { createSocket } from 'node:dgram';
+import { createSocket, Socket } from 'node:dgram';
 import { once } from 'node:events';
 import { mkdtempSync, readdirSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -24,6 +24,23 @@ await once(reserved, 'close');
 
 const folder = mkdtempSync(join(tmpdir(), 'file-'));
 const file = join(folder, 'flows.ipfix');
+
+/** Every seventh datagram of the exporter meets a full send buffer first: it is not sent, and the error is told. */
+let full = 0;
+let sends = 0;
+const send = Socket.prototype.send as (...args: unknown[]) => void;
+Socket.prototype.send = function (this: Socket, ...args: unknown[]) {
+	const [parts, callback] = args;
+	sends += Array.isArray(parts) ? 1 : 0;
+	if (!Array.isArray(parts) || typeof callback !== 'function' || sends % 7 !== 0) {
+		send.apply(this, args);
+		return;
+	}
+	full += 1;
+	const code = full % 2 === 0 ? 'ENOBUFS' : 'EAGAIN';
+	process.nextTick(callback, Object.assign(new Error(code), { code }), 0);
+} as typeof Socket.prototype.send;
+
 const udp = `udp://127.0.0.1:${port}`;
 const rotated = join(folder, 'rotated.ipfix');
 const reasons: string[] = [];
@@ -135,6 +152,7 @@ report({
 	collectors,
 	losses,
 	malformed,
+	full,
 	beforeGoing,
 	afterGoing,
 	total: account(everything, records),

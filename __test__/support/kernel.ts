@@ -4,7 +4,7 @@
  */
 import { execFileSync } from 'node:child_process';
 import { createSocket } from 'node:dgram';
-import { once } from 'node:events';
+import { type EventEmitter, once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { connect, createServer, type Server } from 'node:net';
 
@@ -151,4 +151,10 @@ export async function until(what: string, holds: () => boolean): Promise<void> {
 		if (waited > 30_000) throw new Error(`waited in vain until ${what}`);
 		await sleep(20);
 	}
+}
+
+/** Waits until the exporter has seen all that the kernel counts now: the end of a poll that began after this call. */
+export async function seen(exporter: EventEmitter): Promise<void> {
+	await once(exporter, 'poll');
+	await once(exporter, 'poll');
 }

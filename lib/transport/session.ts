@@ -267,7 +267,7 @@ export abstract class Session {
 			this.#fullTimer = undefined;
 			if (this.#state !== 'open') return;
 			this.#state = 'stalled';
-			this.listener.room(this);
+			this.listener.stalled(this);
 		}, FULL_PATIENCE_MS).unref();
 	}
 

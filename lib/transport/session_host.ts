@@ -48,6 +48,8 @@ export interface SessionListener {
 	opened(session: Session): void;
 	/** `retryInMs` null: it was closed on purpose. */
 	broken(session: Session, reason: string, retryInMs: number | null): void;
+	/** It has been full for a second and takes nothing until all is settled. */
+	stalled(session: Session): void;
 	/** It may take a parcel again. */
 	room(session: Session): void;
 	settled(session: Session, parcel: Parcel): void;

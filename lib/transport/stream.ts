@@ -29,7 +29,7 @@ const WRITE_OCTETS = 256 * 1024;
 const FIRST_ASK_MS = 2;
 const LAST_ASK_MS = 50;
 /** Longest that settling keeps the JavaScript thread. */
-const TURN_MS = 1;
+const TURN_MS = 0.5;
 /** A session that cannot be emptied within this time moves to its new connection another time. */
 const MOVE_PATIENCE_MS = 1_000;
 

@@ -39,6 +39,7 @@ export class UdpSession extends Session {
 	#last: Outgoing | undefined;
 	#refused = false;
 	#attempt = 0;
+	#failures = 0;
 
 	protected connect(): void {
 		this.#attempt += 1;
@@ -50,7 +51,9 @@ export class UdpSession extends Session {
 
 	async #open(attempt: number): Promise<void> {
 		const { host, port } = this.settings.target as NetworkTarget;
-		const [target] = await resolve(host, this.settings.connectTimeout);
+		const addresses = await resolve(host, this.settings.connectTimeout);
+		// Which address answers shows only by refusals: each of them moves on to the next.
+		const target = addresses[this.#failures % addresses.length];
 		if (attempt !== this.#attempt) return;
 		if (target === undefined) throw new Error(`no address for the name ${host}`);
 		const { address, family } = target;
@@ -178,6 +181,7 @@ export class UdpSession extends Session {
 
 	#failed(socket: Socket, error: Error, unsent: Outgoing | undefined): void {
 		if (this.#socket !== socket) return;
+		this.#failures += 1;
 		if (codeOf(error) === 'ECONNREFUSED') {
 			this.#refused = true;
 			if (this.#last !== undefined && this.#last !== unsent) {
