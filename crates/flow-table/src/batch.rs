@@ -77,11 +77,14 @@ impl Returns {
         self.any.store(true, Ordering::Release);
     }
 
-    /// The batches dropped since the last call. Costs one load when there are none.
+    /// Batches were dropped since the last `take`. Costs one load.
+    #[inline]
+    pub(crate) fn any(&self) -> bool {
+        self.any.load(Ordering::Acquire)
+    }
+
+    /// The batches dropped since the last call.
     pub(crate) fn take(&self) -> Vec<Vec<Item>> {
-        if !self.any.load(Ordering::Acquire) {
-            return Vec::new();
-        }
         let mut batches = self.batches.lock().unwrap_or_else(PoisonError::into_inner);
         self.any.store(false, Ordering::Release);
         mem::take(&mut *batches)

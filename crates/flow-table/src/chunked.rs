@@ -37,12 +37,14 @@ impl<T> Chunked<T> {
         self.len * size_of::<T>()
     }
 
+    #[inline]
     pub(crate) fn get(&self, at: usize) -> Option<&T> {
         self.chunks
             .get(at >> Self::SHIFT)?
             .get(at & (Self::CHUNK - 1))
     }
 
+    #[inline]
     pub(crate) fn get_mut(&mut self, at: usize) -> Option<&mut T> {
         self.chunks
             .get_mut(at >> Self::SHIFT)?

@@ -293,7 +293,6 @@ impl FlowTable {
             let slots: Vec<u32> = self
                 .index
                 .iter(hash)
-                .copied()
                 .filter(|slot| self.slots.has_key(*slot, &key))
                 .collect();
             for slot in slots {

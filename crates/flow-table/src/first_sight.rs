@@ -4,11 +4,12 @@ use crate::config::InitialDelta;
 use crate::connection::backwards;
 use crate::connection::{Connection, Millis, State, closed, flag, monotonic_of};
 use crate::key::ConnectionKey;
-use crate::merge::{Source, expires_s, start_of};
+use crate::merge::{Source, start_of};
 use crate::observation::{Admission, Counters, NamesId, Now, Observation, Scope};
 use crate::outside::Standing;
 use crate::side::Side;
 use crate::table::{FlowTable, Poll};
+use crate::update::expires_s;
 
 /// What a connection starts from.
 #[derive(Clone, Copy, Default)]
@@ -185,10 +186,7 @@ impl FlowTable {
                 connection.side = side;
             }
         }
-        let (slots, seed) = (&self.slots, &self.seed);
-        let rehash = |slot: &u32| slots.key(*slot).map_or(0, |key| key.hash(seed));
-        self.index
-            .insert(hash, slot, rehash, |slot| slots.touch_key(*slot));
+        self.index.insert(hash, slot);
         self.zones.insert(key.zone());
         self.stats.added_total += 1;
         self.set_state(slot, state);

@@ -1,132 +1,255 @@
-//! From a key's hash to slots: many small hash tables, so that growing one never takes long.
+//! From a key's hash to slots: one cache line for a lookup, and nothing but the index for growing.
+//!
+//! A bucket is a cache line of ten entries: sixteen bits of the hash and the slot. Those bits also say which bucket is an
+//! entry's home, so that growing or shrinking looks at no key. What does not fit its home goes to the next bucket with room,
+//! and each bucket that it passed counts it: a lookup goes on only where something has passed.
 
-use hashbrown::HashTable;
-
-/// At a million connections a segment holds a thousand: growing one hashes them again in well under 0.2 ms.
+/// At a million connections a segment holds a thousand: placing them anew takes some microseconds.
 const SEGMENTS: usize = 1024;
-/// hashbrown places by the lower bits and tags by the upper seven; these lie between.
-const SEGMENT_SHIFT: u32 = 40;
+/// The bits above the lower 32 choose the segment, the upper sixteen are the tag.
+const SEGMENT_SHIFT: u32 = 32;
+const TAG_SHIFT: u32 = 48;
+/// Entries in a bucket.
+const WIDTH: usize = 10;
 /// Segments looked at in one step of giving memory back.
 const STEP: usize = 64;
 
-/// Values that are found by a hash; several may have the same one.
-pub(crate) struct Segmented<T> {
-    /// None before the first value.
-    segments: Vec<HashTable<T>>,
+#[derive(Clone, Copy, Default)]
+#[repr(C, align(64))]
+struct Bucket {
+    tags: [u16; WIDTH],
+    /// Bit n: entry n is there.
+    used: u16,
+    /// Entries of this bucket or one before it that lie behind it.
+    passed: u16,
+    slots: [u32; WIDTH],
+}
+
+const _: () = assert!(size_of::<Bucket>() == 64);
+
+impl Bucket {
+    /// The entries with this tag, a bit each. No branch depends on what is read: a wrong guess would end the overlap of
+    /// several lookups' cache misses.
+    #[inline]
+    fn matches(&self, tag: u16) -> u16 {
+        let mut matches = 0;
+        for (n, other) in self.tags.iter().enumerate() {
+            matches |= u16::from(*other == tag) << n;
+        }
+        matches & self.used
+    }
+
+    #[inline]
+    fn slot(&self, entry: u32) -> u32 {
+        self.slots.get(entry as usize).copied().unwrap_or(u32::MAX)
+    }
+
+    fn put(&mut self, tag: u16, slot: u32) -> bool {
+        let entry = self.used.trailing_ones() as usize;
+        match (self.tags.get_mut(entry), self.slots.get_mut(entry)) {
+            (Some(to), Some(at)) => {
+                (*to, *at) = (tag, slot);
+                self.used |= 1 << entry;
+                true
+            }
+            _ => false,
+        }
+    }
+}
+
+#[derive(Default)]
+struct Segment {
+    buckets: Vec<Bucket>,
     len: usize,
-    /// Of the segments' own memory.
-    allocated: usize,
+}
+
+impl Segment {
+    /// Tags spread evenly over any number of buckets, in their order.
+    #[inline]
+    fn home(&self, tag: u16) -> usize {
+        (usize::from(tag) * self.buckets.len()) >> 16
+    }
+
+    /// Places of buckets, each once, from a tag's home on.
+    #[inline]
+    fn path(&self, tag: u16) -> impl Iterator<Item = usize> + use<> {
+        let home = self.home(tag);
+        (home..self.buckets.len()).chain(0..home)
+    }
+
+    /// Four fifths: a bucket in five passes something on.
+    fn full(&self) -> bool {
+        self.len >= self.buckets.len() * WIDTH / 5 * 4
+    }
+
+    fn put(&mut self, tag: u16, slot: u32) {
+        for at in self.path(tag) {
+            let Some(bucket) = self.buckets.get_mut(at) else {
+                return;
+            };
+            if bucket.put(tag, slot) {
+                self.len += 1;
+                return;
+            }
+            bucket.passed = bucket.passed.saturating_add(1);
+        }
+    }
+
+    /// The bucket and the entry in it that hold this slot.
+    fn place(&self, tag: u16, slot: u32) -> Option<(usize, usize)> {
+        for at in self.path(tag) {
+            let bucket = self.buckets.get(at)?;
+            let mut matches = bucket.matches(tag);
+            while matches != 0 {
+                let entry = matches.trailing_zeros();
+                if bucket.slot(entry) == slot {
+                    return Some((at, entry as usize));
+                }
+                matches &= matches - 1;
+            }
+            if bucket.passed == 0 {
+                return None;
+            }
+        }
+        None
+    }
+
+    fn remove(&mut self, tag: u16, slot: u32) -> bool {
+        let Some((found, entry)) = self.place(tag, slot) else {
+            return false;
+        };
+        for at in self.path(tag).take_while(|at| *at != found) {
+            if let Some(bucket) = self.buckets.get_mut(at)
+                && bucket.passed != u16::MAX
+            {
+                bucket.passed -= 1;
+            }
+        }
+        if let Some(bucket) = self.buckets.get_mut(found) {
+            bucket.used &= !(1 << entry);
+        }
+        self.len -= 1;
+        true
+    }
+
+    /// Places everything anew in this many buckets.
+    fn resize(&mut self, buckets: usize) {
+        let former = std::mem::replace(&mut self.buckets, vec![Bucket::default(); buckets]);
+        self.len = 0;
+        for bucket in former {
+            for (n, (tag, slot)) in bucket.tags.iter().zip(bucket.slots).enumerate() {
+                if bucket.used & 1 << n != 0 {
+                    self.put(*tag, slot);
+                }
+            }
+        }
+    }
+}
+
+/// Slots by hash; several may have the same one.
+pub(crate) struct Index {
+    /// None before the first slot.
+    segments: Vec<Segment>,
+    buckets: usize,
     /// Where `give_back` goes on.
     cursor: usize,
     /// Something was removed since `give_back` last began.
     removed: bool,
 }
 
-impl<T> Segmented<T> {
+impl Index {
     pub(crate) fn new() -> Self {
         Self {
             segments: Vec::new(),
-            len: 0,
-            allocated: 0,
+            buckets: 0,
             cursor: 0,
             removed: false,
         }
     }
 
-    pub(crate) fn len(&self) -> usize {
-        self.len
-    }
-
     pub(crate) fn bytes(&self) -> usize {
-        self.segments.len() * size_of::<HashTable<T>>() + self.allocated
+        self.segments.len() * size_of::<Segment>() + self.buckets * size_of::<Bucket>()
     }
 
-    fn segment(&self, hash: u64) -> Option<&HashTable<T>> {
-        self.segments.get(number(hash))
+    /// Reads a word of the cache line that a lookup will need. Without a branch on what it reads: the loads of many
+    /// lookups overlap.
+    #[inline]
+    pub(crate) fn touch(&self, hash: u64) -> u64 {
+        self.segments
+            .get(number(hash))
+            .and_then(|segment| segment.buckets.get(segment.home(tag(hash))))
+            .map_or(0, |bucket| u64::from(bucket.used))
     }
 
-    pub(crate) fn find(&self, hash: u64, eq: impl FnMut(&T) -> bool) -> Option<&T> {
-        self.segment(hash)?.find(hash, eq)
+    /// A slot that probably has this hash, in its home bucket; `u32::MAX`: none there.
+    #[inline]
+    pub(crate) fn probable(&self, hash: u64) -> u32 {
+        let tag = tag(hash);
+        self.segments
+            .get(number(hash))
+            .and_then(|segment| segment.buckets.get(segment.home(tag)))
+            .map_or(u32::MAX, |bucket| {
+                bucket.slot(bucket.matches(tag).trailing_zeros())
+            })
     }
 
-    pub(crate) fn find_mut(&mut self, hash: u64, eq: impl FnMut(&T) -> bool) -> Option<&mut T> {
-        self.segments.get_mut(number(hash))?.find_mut(hash, eq)
+    /// The slots that probably have this hash: at a million connections one in 500 of a bucket's other entries is among
+    /// them.
+    #[inline]
+    pub(crate) fn iter(&self, hash: u64) -> Matches<'_> {
+        let tag = tag(hash);
+        let segment = self.segments.get(number(hash));
+        Matches {
+            buckets: segment.map_or(&[], |segment| &segment.buckets),
+            tag,
+            next: segment.map_or(0, |segment| segment.home(tag)),
+            left: segment.map_or(0, |segment| segment.buckets.len()),
+            bucket: None,
+            matches: 0,
+        }
     }
 
-    /// What probably has this hash: false friends are one in 128.
-    pub(crate) fn iter(&self, hash: u64) -> impl Iterator<Item = &T> {
-        self.segment(hash)
-            .into_iter()
-            .flat_map(move |segment| segment.iter_hash(hash))
-    }
-
-    /// `rehash` gives a value's hash; `touch` reads what `rehash` will read. When a segment is about to grow, all its values
-    /// are touched first: their cache misses overlap, where hashing them one after the other would wait for each.
-    pub(crate) fn insert(
-        &mut self,
-        hash: u64,
-        value: T,
-        rehash: impl Fn(&T) -> u64,
-        touch: impl Fn(&T) -> u64,
-    ) {
+    pub(crate) fn insert(&mut self, hash: u64, slot: u32) {
         if self.segments.is_empty() {
-            self.segments.resize_with(SEGMENTS, HashTable::new);
+            self.segments.resize_with(SEGMENTS, Segment::default);
         }
         if let Some(segment) = self.segments.get_mut(number(hash)) {
-            let before = segment.allocation_size();
-            if segment.len() == segment.capacity() {
-                std::hint::black_box(segment.iter().fold(0, |lines, value| lines ^ touch(value)));
+            if segment.full() {
+                let before = segment.buckets.len();
+                segment.resize(before + before / 2 + 1);
+                self.buckets += segment.buckets.len() - before;
             }
-            segment.insert_unique(hash, value, rehash);
-            self.len += 1;
-            self.allocated = self.allocated - before + segment.allocation_size();
+            segment.put(tag(hash), slot);
         }
     }
 
-    pub(crate) fn remove(&mut self, hash: u64, eq: impl FnMut(&T) -> bool) -> Option<T> {
-        let entry = self
-            .segments
-            .get_mut(number(hash))?
-            .find_entry(hash, eq)
-            .ok()?;
-        self.len -= 1;
-        self.removed = true;
-        Some(entry.remove().0)
+    pub(crate) fn remove(&mut self, hash: u64, slot: u32) {
+        if let Some(segment) = self.segments.get_mut(number(hash)) {
+            self.removed |= segment.remove(tag(hash), slot);
+        }
     }
 
-    /// Empties one segment and frees its memory; false: there is no segment of this number.
-    pub(crate) fn clear(&mut self, segment: usize) -> bool {
-        let Some(segment) = self.segments.get_mut(segment) else {
-            return false;
-        };
-        self.len -= segment.len();
-        self.allocated -= segment.allocation_size();
-        *segment = HashTable::new();
-        true
-    }
-
-    /// Keeps what passes in one segment; false: there is no segment of this number.
-    pub(crate) fn retain(&mut self, segment: usize, keep: impl FnMut(&mut T) -> bool) -> bool {
-        let Some(segment) = self.segments.get_mut(segment) else {
-            return false;
-        };
-        let before = segment.len();
-        segment.retain(keep);
-        self.removed |= segment.len() < before;
-        self.len -= before - segment.len();
-        true
+    /// The connection has moved to another slot.
+    pub(crate) fn replace(&mut self, hash: u64, slot: u32, to: u32) {
+        if let Some(segment) = self.segments.get_mut(number(hash))
+            && let Some((at, entry)) = segment.place(tag(hash), slot)
+            && let Some(bucket) = segment.buckets.get_mut(at)
+            && let Some(slot) = bucket.slots.get_mut(entry)
+        {
+            *slot = to;
+        }
     }
 
     /// Shrinks the next few segments that are mostly empty; true: there are more to look at.
-    pub(crate) fn give_back(&mut self, rehash: impl Fn(&T) -> u64) -> bool {
+    pub(crate) fn give_back(&mut self) -> bool {
         if self.cursor == 0 && !std::mem::take(&mut self.removed) {
             return false;
         }
         for segment in self.segments.iter_mut().skip(self.cursor).take(STEP) {
-            if segment.capacity() > 4 * segment.len() + 16 {
-                self.allocated -= segment.allocation_size();
-                segment.shrink_to(2 * segment.len(), &rehash);
-                self.allocated += segment.allocation_size();
+            let before = segment.buckets.len();
+            if before * WIDTH > 4 * segment.len + 2 * WIDTH {
+                segment.resize((2 * segment.len).div_ceil(WIDTH));
+                self.buckets -= before - segment.buckets.len();
             }
         }
         self.cursor = if self.cursor + STEP < SEGMENTS {
@@ -138,6 +261,130 @@ impl<T> Segmented<T> {
     }
 }
 
+/// See [`Index::iter`].
+pub(crate) struct Matches<'a> {
+    buckets: &'a [Bucket],
+    tag: u16,
+    /// The bucket to look at next, and how many there are to look at.
+    next: usize,
+    left: usize,
+    bucket: Option<&'a Bucket>,
+    /// Its entries not handed out yet.
+    matches: u16,
+}
+
+impl Iterator for Matches<'_> {
+    type Item = u32;
+
+    #[inline]
+    fn next(&mut self) -> Option<u32> {
+        loop {
+            if self.matches != 0 {
+                let entry = self.matches.trailing_zeros();
+                self.matches &= self.matches - 1;
+                return self.bucket.map(|bucket| bucket.slot(entry));
+            }
+            if self.left == 0 {
+                return None;
+            }
+            let bucket = self.buckets.get(self.next)?;
+            self.bucket = Some(bucket);
+            self.matches = bucket.matches(self.tag);
+            self.next = if self.next + 1 < self.buckets.len() {
+                self.next + 1
+            } else {
+                0
+            };
+            self.left = if bucket.passed == 0 { 0 } else { self.left - 1 };
+        }
+    }
+}
+
+#[inline]
 fn number(hash: u64) -> usize {
     (hash >> SEGMENT_SHIFT) as usize % SEGMENTS
+}
+
+#[inline]
+fn tag(hash: u64) -> u16 {
+    (hash >> TAG_SHIFT) as u16
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[derive(Clone, Debug)]
+    enum Op {
+        Insert(u64),
+        Remove(usize),
+        Replace(usize),
+        GiveBack,
+    }
+
+    /// Two segments and few tags at both ends of the range: buckets overflow, also past the last one.
+    fn hash() -> impl Strategy<Value = u64> {
+        let tag = prop_oneof![0..3u64, 0xfffd..=0xffff_u64, 0..=0xffff_u64];
+        (0..2u64, tag).prop_map(|(segment, tag)| segment << SEGMENT_SHIFT | tag << TAG_SHIFT)
+    }
+
+    fn op() -> impl Strategy<Value = Op> {
+        prop_oneof![
+            8 => hash().prop_map(Op::Insert),
+            4 => any::<usize>().prop_map(Op::Remove),
+            1 => any::<usize>().prop_map(Op::Replace),
+            1 => Just(Op::GiveBack),
+        ]
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn every_slot_is_found_by_its_hash_and_no_other(ops in prop::collection::vec(op(), 1..400)) {
+            let (mut index, mut held, mut next) = (Index::new(), Vec::<(u64, u32)>::new(), 0);
+            for op in ops {
+                match op {
+                    Op::Insert(hash) => {
+                        index.insert(hash, next);
+                        held.push((hash, next));
+                        next += 1;
+                    }
+                    Op::Remove(at) if !held.is_empty() => {
+                        let (hash, slot) = held.swap_remove(at % held.len());
+                        index.remove(hash, slot);
+                    }
+                    Op::Replace(at) if !held.is_empty() => {
+                        let at = at % held.len();
+                        index.replace(held[at].0, held[at].1, next);
+                        held[at].1 = next;
+                        next += 1;
+                    }
+                    Op::GiveBack => while index.give_back() {},
+                    _ => {}
+                }
+                let hashes: BTreeSet<u64> = held.iter().map(|(hash, _)| *hash).collect();
+                for hash in hashes {
+                    let mut found: Vec<u32> = index.iter(hash).collect();
+                    let mut expected: Vec<u32> =
+                        held.iter().filter(|(other, _)| *other == hash).map(|(_, slot)| *slot).collect();
+                    found.sort_unstable();
+                    expected.sort_unstable();
+                    prop_assert_eq!(found, expected);
+                }
+            }
+            for (hash, slot) in held.drain(..) {
+                index.remove(hash, slot);
+            }
+            while index.give_back() {}
+            prop_assert_eq!(index.segments.iter().map(|segment| segment.len).sum::<usize>(), 0);
+            let mut buckets = index.segments.iter().flat_map(|segment| &segment.buckets);
+            let empty = buckets.all(|bucket| bucket.used == 0 && bucket.passed == 0);
+            prop_assert!(empty);
+        }
+    }
 }

@@ -91,6 +91,7 @@ pub(crate) enum ConnectionKey {
 
 impl ConnectionKey {
     /// None: the addresses are of two families.
+    #[inline]
     pub(crate) fn new(tuple: &Tuple, zone: u16) -> Option<Self> {
         match tuple.source {
             IpAddr::V4(_) => FamilyKey::new(tuple, zone).map(ConnectionKey::V4),
@@ -113,12 +114,13 @@ impl ConnectionKey {
     }
 
     /// Seeded: strangers choose the tuples.
+    #[inline]
     pub(crate) fn hash(&self, seed: &RandomState) -> u64 {
         match self {
             ConnectionKey::V4(key) => {
                 let ends = u64::from(u32::from_ne_bytes(key.source)) << 32
                     | u64::from(u32::from_ne_bytes(key.destination));
-                seed.hash_one((ends, key.rest()))
+                seed.hash_one(u128::from(ends) << 64 | u128::from(key.rest()))
             }
             ConnectionKey::V6(key) => seed.hash_one((
                 u128::from_ne_bytes(key.source),

@@ -55,6 +55,7 @@ mod observation;
 mod outside;
 mod record;
 mod refresh;
+mod segmented;
 mod settle;
 mod side;
 mod slots;
@@ -63,6 +64,7 @@ mod stats;
 mod stop;
 mod table;
 mod take;
+mod update;
 mod work;
 
 pub use batch::Batch;

@@ -201,8 +201,7 @@ impl FlowTable {
         let side = connection.side;
         self.set_state(slot, State::Free);
         self.drop_side(slot, side);
-        self.index
-            .remove(key.hash(&self.seed), |other| *other == slot);
+        self.index.remove(key.hash(&self.seed), slot);
         self.slots.free(slot);
     }
 

@@ -1,6 +1,6 @@
-//! From an observation to the connection it speaks of: which incarnation, and what moved.
+//! From an observation to the connection it speaks of: which incarnation.
 
-use crate::connection::{Connection, Millis, State, backwards, closed, flag};
+use crate::connection::{Connection, backwards, closed, flag};
 use crate::key::ConnectionKey;
 use crate::observation::{Admission, Now, Observation};
 use crate::table::{FlowTable, Poll, before};
@@ -38,6 +38,16 @@ pub(crate) fn start_of(seen: &Observation) -> Option<u64> {
     seen.start_ns.filter(|start| *start != 0)
 }
 
+/// Counters of an incarnation never do: this is another one.
+#[inline]
+pub(crate) fn went_back(connection: &Connection, seen: &Observation) -> bool {
+    connection.has(flag::ACCOUNTED)
+        && seen
+            .counters
+            .as_ref()
+            .is_some_and(|counters| backwards(counters, &connection.totals))
+}
+
 impl FlowTable {
     /// Merges what a poll or a lookup saw (`Source::Dump`, `Source::Lookup`); `request.sequence` is when it was asked for.
     #[expect(
@@ -58,7 +68,8 @@ impl FlowTable {
             // Nearly always: the same entry as in the last poll.
             let slots = &self.slots;
             let same = |slot: &u32| slots.is_current(*slot, key, seen.id, start);
-            if let Some(slot) = self.index.find(hash, same).copied() {
+            let slot = self.index.iter(hash).find(same);
+            if let Some(slot) = slot {
                 return self.observe_known(slot, request, source, seen, key, hash, admission, now);
             }
         }
@@ -126,10 +137,7 @@ impl FlowTable {
         if before(request.sequence, connection.stamp) {
             return self.release_awaited(slot, now); // Rule (d).
         }
-        let went_back = connection.has(flag::ACCOUNTED)
-            && seen
-                .counters
-                .is_some_and(|counters| backwards(&counters, &connection.totals));
+        let went_back = went_back(connection, seen);
         let nameless = !connection.has(flag::KERNEL_START) && start_of(seen).is_none();
         let protocol = seen.original.protocol;
         let reopened = nameless
@@ -151,7 +159,7 @@ impl FlowTable {
     ) -> Candidates {
         let start = start_of(seen);
         let mut found = Candidates::default();
-        for &slot in self.index.iter(hash) {
+        for slot in self.index.iter(hash) {
             if !self.slots.has_key(slot, key) {
                 continue;
             }
@@ -205,141 +213,4 @@ impl FlowTable {
             self.end(slot, flag::GONE, now);
         }
     }
-
-    /// What is new about a known connection.
-    pub(crate) fn update(&mut self, slot: u32, source: Source, seen: &Observation, now: Now) {
-        let stamp = self.newer_than_all();
-        let Some(connection) = self.slots.get_mut(slot) else {
-            return;
-        };
-        connection.stamp = stamp;
-        if !connection.has(flag::KERNEL_START)
-            && let Some(start) = start_of(seen)
-        {
-            connection.start_ns = start;
-            connection.set(flag::KERNEL_START);
-        }
-        let moved = moved(connection, source, seen, now);
-        let mut ended_ms = now.wall_ns / 1_000_000;
-        if source == Source::Destroy
-            && let Some(stop) = seen.stop_ns.filter(|stop| *stop != 0)
-        {
-            ended_ms = ended_ms.min(stop / 1_000_000);
-        }
-        if moved {
-            connection.moved_ms = Millis::new(now.monotonic_ms);
-            connection.end_ms = Millis::new(ended_ms);
-            connection.clear(flag::FRESH);
-        }
-        connection.mark = seen.mark;
-        connection.status = seen.status as u16;
-        if source != Source::Destroy || seen.protocol_state != 0 {
-            connection.protocol_state = seen.protocol_state;
-        }
-        connection.clear(flag::SUSPECT);
-        let (side, state) = (connection.side, connection.state());
-        let over =
-            source == Source::Destroy || closed(seen.original.protocol, connection.protocol_state);
-        let awaited = connection.has(flag::AWAITING);
-        if side != 0 || seen.labels != [0; 16] {
-            self.update_labels(slot, side, source, seen);
-        }
-        match state {
-            State::Idle if moved && !over => {
-                self.set_state(slot, State::Live);
-                self.enqueue(slot);
-            }
-            State::Live | State::Idle if over => {
-                let why = if source == Source::Destroy {
-                    flag::GONE | flag::DESTROYED
-                } else {
-                    0
-                };
-                return self.end(slot, why, now);
-            }
-            State::Done if moved => self.enqueue_remainder(slot),
-            _ => {}
-        }
-        if awaited || self.config.events {
-            self.release_awaited(slot, now);
-        }
-    }
-
-    pub(crate) fn enqueue_remainder(&mut self, slot: u32) {
-        if self.slots.get(slot).is_some_and(Connection::unexported) {
-            self.enqueue(slot);
-        }
-    }
-
-    /// A live connection has just been looked at: it may act on a deadline that has come, and is in the queue again.
-    pub(crate) fn release_awaited(&mut self, slot: u32, now: Now) {
-        let timeouts = self.timeouts;
-        let Some(connection) = self.slots.get_mut(slot) else {
-            return;
-        };
-        if connection.state() == State::Live && timeouts.deadline(connection) <= now.monotonic_ms {
-            connection.set(flag::FRESH);
-        }
-        if connection.has(flag::AWAITING) {
-            connection.clear(flag::AWAITING);
-            self.enqueue(slot);
-        }
-    }
-
-    fn update_labels(&mut self, slot: u32, side: u32, source: Source, seen: &Observation) {
-        if source == Source::Destroy {
-            return;
-        }
-        if side != 0 {
-            if let Some(labels) = self.side.labels_mut(slot, side)
-                && (source != Source::New || seen.labels != [0; 16])
-            {
-                *labels = seen.labels;
-            }
-        } else {
-            let side = self
-                .side
-                .add(slot, &seen.reply, seen.reply_zone, seen.labels);
-            if let Some(connection) = self.slots.get_mut(slot) {
-                connection.side = side;
-            }
-        }
-    }
-}
-
-/// Merges the counters, or what takes their place; true: they moved since the last observation.
-fn moved(connection: &mut Connection, source: Source, seen: &Observation, now: Now) -> bool {
-    if let Some(counters) = seen.counters {
-        let first = !connection.has(flag::ACCOUNTED);
-        if first {
-            connection.set(flag::ACCOUNTED);
-            connection.clear(flag::MOVED);
-        }
-        let moved = connection.totals != counters;
-        if moved {
-            connection.totals = counters;
-        }
-        return moved;
-    }
-    if connection.has(flag::ACCOUNTED) || source == Source::New {
-        return false;
-    }
-    // A timeout counts down with the clock; seconds are cut off on both sides, so only more than one is a refresh.
-    let expires = expires_s(seen, now);
-    let refreshed = seen.timeout_s.is_some() && expires > connection.expires_s.saturating_add(1);
-    let moved = refreshed
-        || (seen.protocol_state != connection.protocol_state && source != Source::Destroy);
-    if seen.timeout_s.is_some() {
-        connection.expires_s = expires;
-    }
-    if moved {
-        connection.set(flag::MOVED);
-    }
-    moved
-}
-
-pub(crate) fn expires_s(seen: &Observation, now: Now) -> u32 {
-    let seconds = u32::try_from(now.monotonic_ms / 1000).unwrap_or(u32::MAX);
-    seen.timeout_s
-        .map_or(0, |timeout| seconds.saturating_add(timeout))
 }

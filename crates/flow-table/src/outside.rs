@@ -138,12 +138,8 @@ impl FlowTable {
 
     fn remember(&mut self, outside: Outside) {
         if self.outside.len() < self.config.max_connections.max(LEAST_REMEMBERED) {
-            self.outside.insert(
-                outside.fingerprint,
-                outside,
-                |other| other.fingerprint,
-                |_| 0,
-            );
+            self.outside
+                .insert(outside.fingerprint, outside, |other| other.fingerprint);
         }
     }
 

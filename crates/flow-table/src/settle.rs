@@ -36,7 +36,15 @@ impl FlowTable {
     }
 
     /// Rolls back what was dropped unsettled.
+    #[inline]
     pub(crate) fn take_returns(&mut self, now: Now) {
+        if self.returns.any() {
+            self.unsettle_returns(now);
+        }
+    }
+
+    #[cold]
+    fn unsettle_returns(&mut self, now: Now) {
         for items in self.returns.take() {
             self.stats.dropped_batches += 1;
             for item in items {

@@ -13,9 +13,23 @@ use crate::key::{Address, ConnectionKey, FamilyKey};
 const RANGE: usize = expiry_queue::RANGE as usize / 2;
 const NONE: u32 = u32::MAX;
 
+/// In this order: what an observation is compared with comes first.
+#[repr(C)]
 struct Slot<A> {
     key: FamilyKey<A>,
     connection: Connection,
+}
+
+impl<A: Address> Slot<A> {
+    #[inline]
+    fn is_current(&self, key: &FamilyKey<A>, id: u32, start_ns: u64) -> bool {
+        let connection = &self.connection;
+        connection.id == id
+            && connection.start_ns == start_ns
+            && self.key == *key
+            && connection.has(flag::KERNEL_START)
+            && !connection.has(flag::GONE)
+    }
 }
 
 const _: () = assert!(size_of::<Slot<[u8; 4]>>() == 144);
@@ -217,6 +231,7 @@ impl Slots {
     }
 
     /// The slot holds this very incarnation, by id and the kernel's start, and the kernel still has it.
+    #[inline]
     pub(crate) fn is_current(
         &self,
         slot: u32,
@@ -224,48 +239,51 @@ impl Slots {
         id: u32,
         start_ns: u64,
     ) -> bool {
-        let same = |connection: &Connection| {
-            connection.id == id
-                && connection.start_ns == start_ns
-                && connection.has(flag::KERNEL_START)
-                && !connection.has(flag::GONE)
-        };
         match (slot & 1, key) {
             (0, ConnectionKey::V4(key)) => {
                 let slot = self.v4.slots.get(place(slot));
-                slot.is_some_and(|slot| slot.key == *key && same(&slot.connection))
+                slot.is_some_and(|slot| slot.is_current(key, id, start_ns))
             }
             (1, ConnectionKey::V6(key)) => {
                 let slot = self.v6.slots.get(place(slot));
-                slot.is_some_and(|slot| slot.key == *key && same(&slot.connection))
+                slot.is_some_and(|slot| slot.is_current(key, id, start_ns))
             }
             _ => false,
         }
     }
 
-    /// Reads a word of a slot's key.
-    pub(crate) fn touch_key(&self, slot: u32) -> u64 {
-        match slot & 1 {
-            0 => self
-                .v4
-                .slots
-                .get(place(slot))
-                .map_or(0, |slot| u64::from(slot.key.zone)),
-            _ => self
-                .v6
-                .slots
-                .get(place(slot))
-                .map_or(0, |slot| u64::from(slot.key.zone)),
+    /// The connection in a slot if `is_current`.
+    #[inline]
+    pub(crate) fn current_mut(
+        &mut self,
+        slot: u32,
+        key: &ConnectionKey,
+        id: u32,
+        start_ns: u64,
+    ) -> Option<&mut Connection> {
+        match (slot & 1, key) {
+            (0, ConnectionKey::V4(key)) => {
+                let slot = self.v4.slots.get_mut(place(slot))?;
+                slot.is_current(key, id, start_ns)
+                    .then_some(&mut slot.connection)
+            }
+            (1, ConnectionKey::V6(key)) => {
+                let slot = self.v6.slots.get_mut(place(slot))?;
+                slot.is_current(key, id, start_ns)
+                    .then_some(&mut slot.connection)
+            }
+            _ => None,
         }
     }
 
-    /// Reads a word of each cache line of a slot. The loads of many slots overlap, where merging them one by one would
-    /// wait for each in turn.
+    /// Reads a word of each cache line of a slot that an update uses. The loads of many slots overlap, where merging them
+    /// one by one would wait for each in turn.
+    #[inline]
     pub(crate) fn touch(&self, slot: u32) -> u64 {
         let lines = |connection: &Connection, zone: u16| {
             connection.start_ns
-                ^ connection.exported[1].octets
                 ^ u64::from(connection.stamp)
+                ^ connection.end_ms.get()
                 ^ u64::from(zone)
         };
         match slot & 1 {

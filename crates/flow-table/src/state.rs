@@ -3,9 +3,9 @@
 use ahash::RandomState;
 
 use crate::connection::{State, flag};
-use crate::index::Segmented;
 use crate::key::ConnectionKey;
 use crate::observation::{Counters, Tuple};
+use crate::segmented::Segmented;
 use crate::table::{FlowTable, Progress};
 
 /// What was exported of one incarnation.
@@ -166,7 +166,7 @@ impl FlowTable {
                     ConnectionKey::new(&entry.original, entry.zone)
                         .map_or(0, |key| seed.hash_one((key.hash(&seed), entry.id)))
                 };
-                restored.insert(hash, *entry, rehash, |_| 0);
+                restored.insert(hash, *entry, rehash);
             }
         }
     }

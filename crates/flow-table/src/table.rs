@@ -9,16 +9,18 @@ use crate::batch::Returns;
 use crate::config::Config;
 use crate::connection::{Connection, State, flag};
 use crate::expiry_queue::{Deadlines, ExpiryQueue, Key};
-use crate::index::Segmented;
+use crate::index::Index;
 use crate::key::ConnectionKey;
 use crate::loss::Losses;
-use crate::merge::Source;
+use crate::merge::{Source, start_of, went_back};
 use crate::observation::{Admission, Now, Observation, Scope};
 use crate::outside::Outside;
+use crate::segmented::Segmented;
 use crate::side::Side;
 use crate::slots::Slots;
 use crate::state::Restored;
 use crate::stats::Stats;
+use crate::update::{advance, settled};
 use crate::work::Sweep;
 
 /// Names one pass over the kernel's table.
@@ -45,7 +47,7 @@ pub struct FlowTable {
     pub(crate) slots: Slots,
     pub(crate) side: Side,
     /// Every slot in use, past incarnations included.
-    pub(crate) index: Segmented<u32>,
+    pub(crate) index: Index,
     /// Live connections, and done ones with a remainder, by deadline.
     pub(crate) queue: ExpiryQueue,
     /// What is due at once, by the time since when: ended connections, and at the stop live ones.
@@ -165,7 +167,7 @@ impl FlowTable {
             seed: RandomState::new(),
             slots: Slots::new(),
             side: Side::new(),
-            index: Segmented::new(),
+            index: Index::new(),
             queue: ExpiryQueue::new(),
             urgent: ExpiryQueue::new(),
             idle: ExpiryQueue::new(),
@@ -217,24 +219,42 @@ impl FlowTable {
         }
         for chunk in observations.chunks(CHUNK) {
             let hashed = self.touch(chunk);
-            for (observation, hashed) in chunk.iter().zip(&hashed) {
-                match &hashed.key {
-                    Some(key) => {
-                        self.merge(
-                            poll,
-                            Source::Dump,
-                            observation,
-                            key,
-                            hashed.hash,
-                            admission,
-                            now,
-                        );
-                    }
-                    None => self.stats.malformed += 1,
+            for (seen, hashed) in chunk.iter().zip(&hashed) {
+                let Some(key) = &hashed.key else {
+                    self.stats.malformed += 1;
+                    continue;
+                };
+                if !self.advance_known(poll, seen, key, hashed.probable, now) {
+                    self.merge(poll, Source::Dump, seen, key, hashed.hash, admission, now);
                 }
             }
             self.scratch = hashed;
         }
+    }
+
+    /// The short way for what nearly every observation is: of the incarnation that this slot held at the last poll too,
+    /// with counters that have not gone back. False: it is not, and nothing has been done.
+    #[inline]
+    fn advance_known(
+        &mut self,
+        poll: Poll,
+        seen: &Observation,
+        key: &ConnectionKey,
+        slot: u32,
+        now: Now,
+    ) -> bool {
+        let stamp = self.newer_than_all();
+        let Some(connection) = start_of(seen)
+            .and_then(|start| self.slots.current_mut(slot, key, seen.id, start))
+            .filter(|it| !before(poll.sequence, it.stamp) && !went_back(it, seen))
+        else {
+            return false;
+        };
+        let moved = advance(connection, Source::Dump, seen, now, stamp);
+        if self.config.events || !settled(connection, Source::Dump, seen) {
+            self.follow(slot, Source::Dump, seen, moved, now);
+        }
+        true
     }
 
     /// Hashes all keys, then reads all index lines, then all slot lines: after the kernel has walked its own table ours is
@@ -250,13 +270,12 @@ impl FlowTable {
                 probable: u32::MAX,
             }
         }));
+        let lines = hashed
+            .iter()
+            .fold(0, |lines, entry| lines ^ self.index.touch(entry.hash));
+        std::hint::black_box(lines);
         for entry in &mut hashed {
-            entry.probable = self
-                .index
-                .iter(entry.hash)
-                .next()
-                .copied()
-                .unwrap_or(u32::MAX);
+            entry.probable = self.index.probable(entry.hash);
         }
         let lines = hashed
             .iter()

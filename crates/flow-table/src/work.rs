@@ -5,7 +5,6 @@ use crate::connection::{State, flag};
 use crate::loss::Loss;
 use crate::observation::Now;
 use crate::side::Side;
-use crate::slots::Slots;
 use crate::table::{Authority, FlowTable, Poll, Progress, Quiet, before};
 
 /// Slots looked at in one slice.
@@ -224,9 +223,7 @@ impl FlowTable {
         let hash = key.hash(&self.seed);
         self.slots.free(slot);
         let to = self.slots.add(key, connection);
-        if let Some(entry) = self.index.find_mut(hash, |other| *other == slot) {
-            *entry = to;
-        }
+        self.index.replace(hash, slot, to);
         self.side.set_owner(to, connection.side);
         if idle {
             self.set_state(to, State::Idle);
@@ -237,9 +234,7 @@ impl FlowTable {
     }
 
     fn give_back(&mut self) -> bool {
-        let (slots, seed) = (&self.slots, &self.seed);
-        let rehash = |slot: &u32| Slots::key(slots, *slot).map_or(0, |key| key.hash(seed));
-        self.index.give_back(rehash)
+        self.index.give_back()
             || self.outside.give_back(|it| it.fingerprint)
             || self.slots.give_back()
             || Side::give_back(&mut self.side)

@@ -91,7 +91,7 @@ pub fn flows(count: u32, v6: bool, packets: u64) -> Vec<Observation> {
 }
 
 /// The same in another order, far from that of the slots.
-pub fn shuffled(mut flows: Vec<Observation>) -> Vec<Observation> {
+pub fn shuffled<T>(mut flows: Vec<T>) -> Vec<T> {
     let mut state = 0x2545_f491_4f6c_dd1d_u64;
     for n in (1..flows.len()).rev() {
         state ^= state << 13;
