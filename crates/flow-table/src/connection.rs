@@ -184,5 +184,5 @@ pub(crate) fn monotonic_of(start_ns: u64, now: crate::Now) -> u64 {
         .saturating_sub(now.wall_ns.saturating_sub(start_ns) / 1_000_000)
 }
 
-/// The memory goal: 180 octets a connection for IPv4 with 10.5 of index and 16 to 17 of queue.
+/// The memory goal: 180 octets a connection for IPv4 with 8 to 12 of index and 16 to 17 of queue.
 const _: () = assert!(size_of::<Connection>() == 128);

@@ -10,12 +10,13 @@
 //! (e) DESTROY of an incarnation that the table does not know is a complete flow.
 
 use crate::connection::{State, backwards, flag};
+use crate::deadline::Authority;
 use crate::expiry_queue::Key;
 use crate::key::ConnectionKey;
 use crate::merge::Source;
 use crate::observation::{Admission, Now, Observation, Scope, Tuple};
 use crate::refresh::{Answer, RefreshKey};
-use crate::table::{Authority, FlowTable, Poll, before};
+use crate::table::{FlowTable, Poll, before};
 
 impl FlowTable {
     /// A NEW event.

@@ -24,10 +24,9 @@
 //! holds after every `maintain` that returned false, with at most 64 ranges for a million slots; pops in between never
 //! rebuild.
 
-use std::mem;
+mod heap;
 
-use binary_heap_plus::{BinaryHeap, PeekMut};
-use compare::Compare;
+use heap::{Entry, Heap, NEVER};
 
 /// Slots that share a heap.
 pub const RANGE: u32 = 1 << RANGE_BITS;
@@ -47,94 +46,16 @@ pub struct Key {
 pub trait Deadlines {
     /// The deadline now in force; `None` when the key is not queued (any more).
     fn deadline(&self, key: Key) -> Option<u64>;
-}
 
-#[derive(Clone, Copy)]
-struct Entry {
-    deadline: u64,
-    key: Key,
-}
-
-/// The earliest deadline is the greatest entry: binary-heap-plus keeps the greatest on top.
-#[derive(Clone, Copy, Default)]
-struct Earliest;
-
-impl Compare<Entry> for Earliest {
-    fn compare(&self, left: &Entry, right: &Entry) -> std::cmp::Ordering {
-        right.deadline.cmp(&left.deadline)
-    }
-}
-
-struct Heap {
-    entries: BinaryHeap<Entry, Earliest>,
-    live: usize,
-}
-
-impl Heap {
-    fn new() -> Self {
-        Self {
-            entries: BinaryHeap::from_vec_cmp(Vec::new(), Earliest),
-            live: 0,
-        }
-    }
-
-    fn top(&self) -> u64 {
-        self.entries.peek().map_or(NEVER, |entry| entry.deadline)
-    }
-
-    fn crowded(&self) -> bool {
-        let dead = self.entries.len() - self.live;
-        dead > self.live / 2 + 1 || (self.live == 0 && dead > 0)
-    }
-
-    /// One pass over this heap's entries: the dead go, the stale get their deadline, spare memory is given back.
-    fn rebuild(&mut self, deadlines: &impl Deadlines) {
-        let heap = mem::replace(
-            &mut self.entries,
-            BinaryHeap::from_vec_cmp(Vec::new(), Earliest),
-        );
-        let mut entries = heap.into_vec();
-        entries.retain_mut(|entry| match deadlines.deadline(entry.key) {
-            Some(deadline) => {
-                entry.deadline = deadline;
-                true
-            }
-            None => false,
-        });
-        if entries.capacity() > 2 * entries.len() + 64 {
-            entries.shrink_to(entries.len() + entries.len() / 4);
-        }
-        debug_assert_eq!(
-            entries.len(),
-            self.live,
-            "one live entry for each queued key"
-        );
-        self.entries = BinaryHeap::from_vec_cmp(entries, Earliest);
-    }
-
-    /// Re-keys or drops the top unless it is live and right; true if it was.
-    fn top_is_right(&mut self, deadlines: &impl Deadlines) -> bool {
-        let Some(mut top) = self.entries.peek_mut() else {
-            return true;
-        };
-        match deadlines.deadline(top.key) {
-            Some(deadline) if deadline == top.deadline => true,
-            Some(deadline) => {
-                top.deadline = deadline;
-                false
-            }
-            None => {
-                PeekMut::pop(top);
-                false
-            }
-        }
+    /// Reads what `deadline` will read and does nothing with it. A rebuild calls it for some keys in a row before it asks
+    /// for their deadlines, so that their cache misses overlap.
+    fn touch(&self, _key: Key) -> u64 {
+        0
     }
 }
 
 /// Stale tops put right in one slice of upkeep.
-const SLICE: usize = 2048;
-/// The deadline of an empty heap.
-const NEVER: u64 = u64::MAX;
+const SLICE: usize = 1024;
 
 /// See the [module](self).
 #[derive(Default)]

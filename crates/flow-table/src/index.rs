@@ -4,147 +4,17 @@
 //! entry's home, so that growing or shrinking looks at no key. What does not fit its home goes to the next bucket with room,
 //! and each bucket that it passed counts it: a lookup goes on only where something has passed.
 
+mod segment;
+
+use segment::{Bucket, Segment, WIDTH};
+
 /// At a million connections a segment holds a thousand: placing them anew takes some microseconds.
 const SEGMENTS: usize = 1024;
 /// The bits above the lower 32 choose the segment, the upper sixteen are the tag.
 const SEGMENT_SHIFT: u32 = 32;
 const TAG_SHIFT: u32 = 48;
-/// Entries in a bucket.
-const WIDTH: usize = 10;
 /// Segments looked at in one step of giving memory back.
 const STEP: usize = 64;
-
-#[derive(Clone, Copy, Default)]
-#[repr(C, align(64))]
-struct Bucket {
-    tags: [u16; WIDTH],
-    /// Bit n: entry n is there.
-    used: u16,
-    /// Entries of this bucket or one before it that lie behind it.
-    passed: u16,
-    slots: [u32; WIDTH],
-}
-
-const _: () = assert!(size_of::<Bucket>() == 64);
-
-impl Bucket {
-    /// The entries with this tag, a bit each. No branch depends on what is read: a wrong guess would end the overlap of
-    /// several lookups' cache misses.
-    #[inline]
-    fn matches(&self, tag: u16) -> u16 {
-        let mut matches = 0;
-        for (n, other) in self.tags.iter().enumerate() {
-            matches |= u16::from(*other == tag) << n;
-        }
-        matches & self.used
-    }
-
-    #[inline]
-    fn slot(&self, entry: u32) -> u32 {
-        self.slots.get(entry as usize).copied().unwrap_or(u32::MAX)
-    }
-
-    fn put(&mut self, tag: u16, slot: u32) -> bool {
-        let entry = self.used.trailing_ones() as usize;
-        match (self.tags.get_mut(entry), self.slots.get_mut(entry)) {
-            (Some(to), Some(at)) => {
-                (*to, *at) = (tag, slot);
-                self.used |= 1 << entry;
-                true
-            }
-            _ => false,
-        }
-    }
-}
-
-#[derive(Default)]
-struct Segment {
-    buckets: Vec<Bucket>,
-    len: usize,
-}
-
-impl Segment {
-    /// Tags spread evenly over any number of buckets, in their order.
-    #[inline]
-    fn home(&self, tag: u16) -> usize {
-        (usize::from(tag) * self.buckets.len()) >> 16
-    }
-
-    /// Places of buckets, each once, from a tag's home on.
-    #[inline]
-    fn path(&self, tag: u16) -> impl Iterator<Item = usize> + use<> {
-        let home = self.home(tag);
-        (home..self.buckets.len()).chain(0..home)
-    }
-
-    /// Four fifths: a bucket in five passes something on.
-    fn full(&self) -> bool {
-        self.len >= self.buckets.len() * WIDTH / 5 * 4
-    }
-
-    fn put(&mut self, tag: u16, slot: u32) {
-        for at in self.path(tag) {
-            let Some(bucket) = self.buckets.get_mut(at) else {
-                return;
-            };
-            if bucket.put(tag, slot) {
-                self.len += 1;
-                return;
-            }
-            bucket.passed = bucket.passed.saturating_add(1);
-        }
-    }
-
-    /// The bucket and the entry in it that hold this slot.
-    fn place(&self, tag: u16, slot: u32) -> Option<(usize, usize)> {
-        for at in self.path(tag) {
-            let bucket = self.buckets.get(at)?;
-            let mut matches = bucket.matches(tag);
-            while matches != 0 {
-                let entry = matches.trailing_zeros();
-                if bucket.slot(entry) == slot {
-                    return Some((at, entry as usize));
-                }
-                matches &= matches - 1;
-            }
-            if bucket.passed == 0 {
-                return None;
-            }
-        }
-        None
-    }
-
-    fn remove(&mut self, tag: u16, slot: u32) -> bool {
-        let Some((found, entry)) = self.place(tag, slot) else {
-            return false;
-        };
-        for at in self.path(tag).take_while(|at| *at != found) {
-            if let Some(bucket) = self.buckets.get_mut(at)
-                && bucket.passed != u16::MAX
-            {
-                bucket.passed -= 1;
-            }
-        }
-        if let Some(bucket) = self.buckets.get_mut(found) {
-            bucket.used &= !(1 << entry);
-        }
-        self.len -= 1;
-        true
-    }
-
-    /// Places everything anew in this many buckets.
-    fn resize(&mut self, buckets: usize) {
-        let former = std::mem::replace(&mut self.buckets, vec![Bucket::default(); buckets]);
-        self.len = 0;
-        for bucket in former {
-            for (n, (tag, slot)) in bucket.tags.iter().zip(bucket.slots).enumerate() {
-                if bucket.used & 1 << n != 0 {
-                    self.put(*tag, slot);
-                }
-            }
-        }
-    }
-}
 
 /// Slots by hash; several may have the same one.
 pub(crate) struct Index {
@@ -238,6 +108,15 @@ impl Index {
         {
             *slot = to;
         }
+    }
+
+    /// Drops the last few segments and what they hold; true: there are more. Nothing may be inserted afterwards.
+    pub(crate) fn drop_some(&mut self) -> bool {
+        let left = self.segments.len().saturating_sub(STEP);
+        for segment in self.segments.drain(left..) {
+            self.buckets -= segment.buckets.len();
+        }
+        left > 0
     }
 
     /// Shrinks the next few segments that are mostly empty; true: there are more to look at.

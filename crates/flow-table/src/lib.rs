@@ -23,7 +23,7 @@
 //! Where accounting is off, activity is a change of the protocol state or a timeout that was refreshed.
 //!
 //! # What is held, and for how long
-//! A connection costs a slot of 144 octets (IPv4) or 168 (IPv6), about 10.5 of index and 16 of queue; a translated reply, a
+//! A connection costs a slot of 144 octets (IPv4) or 168 (IPv6), 8 to 12 of index and 16 of queue; a translated reply, a
 //! reply zone of its own or labels add 36 (IPv4) or 60 (IPv6), a refused or evicted connection that the kernel keeps 32 and
 //! its index. Slots, index and queue grow without moving what they hold, and shrink in steps after a peak: connections in
 //! sparse upper ranges move down, and the memory above goes back to the system.
@@ -41,6 +41,7 @@ mod batch;
 mod chunked;
 mod config;
 mod connection;
+mod deadline;
 mod events;
 pub mod expiry_queue;
 mod first_sight;
@@ -52,12 +53,14 @@ mod merge;
 #[cfg(test)]
 mod model;
 mod observation;
+mod observe;
 mod outside;
 mod record;
 mod refresh;
 mod segmented;
 mod settle;
 mod side;
+mod slab;
 mod slots;
 mod state;
 mod stats;

@@ -1,9 +1,10 @@
 //! How a connection goes from one state to the next, and into and out of the queues.
 
 use crate::connection::{Millis, State, flag};
+use crate::deadline::{Authority, Quiet};
 use crate::expiry_queue::Key;
 use crate::observation::Now;
-use crate::table::{Authority, FlowTable, Quiet};
+use crate::table::FlowTable;
 
 impl FlowTable {
     /// Puts a connection that is in no queue, not in flight and not awaited into the queue its state asks for.

@@ -3,9 +3,10 @@
 //! starts from its current totals.
 
 use crate::connection::flag;
+use crate::deadline::Quiet;
 use crate::loss::{Loss, Lost};
 use crate::observation::{Counters, Observation};
-use crate::table::{FlowTable, Quiet};
+use crate::table::FlowTable;
 
 /// 32 octets for each one outside; there are never more of them than connections may be inside, or 65,536.
 #[derive(Clone, Copy)]

@@ -77,17 +77,6 @@ impl<T> Segmented<T> {
         Some(entry.remove().0)
     }
 
-    /// Empties one segment and frees its memory; false: there is no segment of this number.
-    pub(crate) fn clear(&mut self, segment: usize) -> bool {
-        let Some(segment) = self.segments.get_mut(segment) else {
-            return false;
-        };
-        self.len -= segment.len();
-        self.allocated -= segment.allocation_size();
-        *segment = HashTable::new();
-        true
-    }
-
     /// Keeps what passes in one segment; false: there is no segment of this number.
     pub(crate) fn retain(&mut self, segment: usize, keep: impl FnMut(&mut T) -> bool) -> bool {
         let Some(segment) = self.segments.get_mut(segment) else {

@@ -1,125 +1,10 @@
 //! Where connections live: one slab for each family, so that IPv4 does not pay for IPv6's addresses.
 //!
-//! A slot's number is its place in the slab times two, plus one for IPv6. Free slots are kept in lists, one for each range
-//! of [`RANGE`] places, and the lowest range is filled first: after a peak the upper ranges drain, the rest is moved down
-//! in steps, and the memory above goes back.
+//! A slot's number is its place in the slab times two, plus one for IPv6.
 
-use crate::chunked::Chunked;
-use crate::connection::{Connection, State, flag};
-use crate::expiry_queue;
-use crate::key::{Address, ConnectionKey, FamilyKey};
-
-/// Places that share a free list: with both families, the slots of one heap of the queue.
-const RANGE: usize = expiry_queue::RANGE as usize / 2;
-const NONE: u32 = u32::MAX;
-
-/// In this order: what an observation is compared with comes first.
-#[repr(C)]
-struct Slot<A> {
-    key: FamilyKey<A>,
-    connection: Connection,
-}
-
-impl<A: Address> Slot<A> {
-    #[inline]
-    fn is_current(&self, key: &FamilyKey<A>, id: u32, start_ns: u64) -> bool {
-        let connection = &self.connection;
-        connection.id == id
-            && connection.start_ns == start_ns
-            && self.key == *key
-            && connection.has(flag::KERNEL_START)
-            && !connection.has(flag::GONE)
-    }
-}
-
-const _: () = assert!(size_of::<Slot<[u8; 4]>>() == 144);
-const _: () = assert!(size_of::<Slot<[u8; 16]>>() == 168);
-
-#[derive(Clone, Copy)]
-struct Range {
-    free: u32,
-    live: u32,
-}
-
-/// One family's slots.
-struct Slab<A> {
-    slots: Chunked<Slot<A>>,
-    ranges: Vec<Range>,
-    /// No range below this one has a free slot.
-    lowest: usize,
-    live: usize,
-}
-
-impl<A: Address> Slab<A> {
-    fn new() -> Self {
-        Self {
-            slots: Chunked::new(),
-            ranges: Vec::new(),
-            lowest: 0,
-            live: 0,
-        }
-    }
-
-    fn add(&mut self, key: FamilyKey<A>, connection: Connection) -> usize {
-        self.live += 1;
-        while let Some(range) = self.ranges.get_mut(self.lowest) {
-            if let Some(slot) = self.slots.get_mut(range.free as usize) {
-                let place = range.free as usize;
-                range.free = slot.connection.side;
-                range.live += 1;
-                *slot = Slot { key, connection };
-                return place;
-            }
-            self.lowest += 1;
-        }
-        let place = self.slots.len();
-        self.slots.push(Slot { key, connection });
-        if self.ranges.len() <= place / RANGE {
-            self.ranges.push(Range {
-                free: NONE,
-                live: 0,
-            });
-        }
-        if let Some(range) = self.ranges.get_mut(place / RANGE) {
-            range.live += 1;
-        }
-        place
-    }
-
-    fn free(&mut self, place: usize) {
-        let (Some(slot), Some(range)) = (
-            self.slots.get_mut(place),
-            self.ranges.get_mut(place / RANGE),
-        ) else {
-            return;
-        };
-        slot.connection = Connection {
-            side: range.free,
-            ..Connection::default()
-        };
-        range.free = place as u32;
-        range.live -= 1;
-        self.lowest = self.lowest.min(place / RANGE);
-        self.live -= 1;
-    }
-
-    /// Cuts off the ranges above the last one in use. True: it cut.
-    fn cut(&mut self) -> bool {
-        let mut cut = false;
-        while self.ranges.last().is_some_and(|range| range.live == 0) {
-            self.ranges.pop();
-            cut = true;
-        }
-        self.slots.truncate(self.ranges.len() * RANGE);
-        self.lowest = self.lowest.min(self.ranges.len());
-        cut
-    }
-
-    /// More than half of more than one range is unused.
-    fn sparse(&self) -> bool {
-        self.ranges.len() > 1 && self.live < self.slots.len() / 2
-    }
-}
+use crate::connection::{Connection, State};
+use crate::key::ConnectionKey;
+use crate::slab::{RANGE, Slab};
 
 /// Both families.
 pub(crate) struct Slots {
@@ -170,6 +55,7 @@ impl Slots {
         }
     }
 
+    #[inline]
     pub(crate) fn get(&self, slot: u32) -> Option<&Connection> {
         match slot & 1 {
             0 => self.v4.slots.get(place(slot)).map(|slot| &slot.connection),
@@ -177,6 +63,7 @@ impl Slots {
         }
     }
 
+    #[inline]
     pub(crate) fn get_mut(&mut self, slot: u32) -> Option<&mut Connection> {
         match slot & 1 {
             0 => self
@@ -298,6 +185,14 @@ impl Slots {
                 .get(place(slot))
                 .map_or(0, |slot| lines(&slot.connection, slot.key.zone)),
         }
+    }
+
+    /// Reads a word of each cache line that a deadline is made of.
+    #[inline]
+    pub(crate) fn touch_deadline(&self, slot: u32) -> u64 {
+        self.get(slot).map_or(0, |connection| {
+            u64::from(connection.flags_and_state) ^ u64::from(connection.generation)
+        })
     }
 
     /// The slots of one family's topmost range, highest first, if they should move down so that memory can go back.

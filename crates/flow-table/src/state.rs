@@ -2,10 +2,11 @@
 
 use ahash::RandomState;
 
+use crate::chunked::Chunked;
 use crate::connection::{State, flag};
+use crate::index::Index;
 use crate::key::ConnectionKey;
 use crate::observation::{Counters, Tuple};
-use crate::segmented::Segmented;
 use crate::table::{FlowTable, Progress};
 
 /// What was exported of one incarnation.
@@ -41,10 +42,16 @@ pub struct StateCursor {
 #[derive(Default)]
 pub(crate) struct Restored {
     written_ns: Option<u64>,
-    entries: Option<Box<Segmented<StateEntry>>>,
+    entries: Option<Entries>,
     seed: RandomState,
-    /// From this segment on, what is left is being dropped.
-    dropping: Option<usize>,
+    /// What is left is being dropped.
+    dropping: bool,
+}
+
+/// Entries in the order of the file, those that were taken included, and where they are found.
+struct Entries {
+    entries: Chunked<StateEntry>,
+    index: Index,
 }
 
 impl Restored {
@@ -53,7 +60,9 @@ impl Restored {
     }
 
     pub(crate) fn bytes(&self) -> usize {
-        self.entries.as_ref().map_or(0, |entries| entries.bytes())
+        self.entries
+            .as_ref()
+            .map_or(0, |it| it.entries.bytes() + it.index.bytes())
     }
 
     fn hash(&self, key: &ConnectionKey, id: u32) -> u64 {
@@ -68,27 +77,32 @@ impl Restored {
         start_ns: Option<u64>,
     ) -> Option<StateEntry> {
         let hash = self.entries.as_ref().map(|_| self.hash(key, id))?;
-        self.entries.as_mut()?.remove(hash, |entry| {
+        let Entries { entries, index } = self.entries.as_mut()?;
+        let same = |entry: &StateEntry| {
             entry.id == id
                 && ConnectionKey::new(&entry.original, entry.zone)
                     .is_some_and(|other| other == *key)
                 && (!entry.kernel_start || start_ns.is_none_or(|start| start == entry.start_ns))
-        })
+        };
+        let mut found = index.iter(hash);
+        let at = found.find(|at| entries.get(*at as usize).is_some_and(same))?;
+        index.remove(hash, at);
+        entries.get(at as usize).copied()
     }
 
-    /// Drops a few segments of what no connection has asked for; true: there are more.
+    /// Gives back some of the memory of what no connection has asked for; true: there is more.
     pub(crate) fn give_back(&mut self) -> bool {
-        let (Some(at), Some(entries)) = (self.dropping, self.entries.as_mut()) else {
+        if !self.dropping {
             return false;
-        };
-        for segment in at..at + 8 {
-            if !entries.clear(segment) {
-                self.dropping = None;
-                self.entries = None;
-                return true;
-            }
         }
-        self.dropping = Some(at + 8);
+        let more = self.entries.as_mut().is_some_and(|it| {
+            it.entries.truncate(0);
+            it.entries.give_back(0) || it.index.drop_some()
+        });
+        if !more {
+            self.dropping = false;
+            self.entries = None;
+        }
         true
     }
 }
@@ -148,8 +162,11 @@ impl FlowTable {
     /// that it does not know is exported whole if it began after that time, and is an older one otherwise.
     pub fn begin_import(&mut self, written_ns: u64) {
         self.restored.written_ns = Some(written_ns);
-        self.restored.entries = Some(Box::new(Segmented::new()));
-        self.restored.dropping = None;
+        self.restored.entries = Some(Entries {
+            entries: Chunked::new(),
+            index: Index::new(),
+        });
+        self.restored.dropping = false;
     }
 
     /// Takes in entries of a state file, in any number of slices between `begin_import` and the first poll.
@@ -160,21 +177,15 @@ impl FlowTable {
                 continue;
             };
             let hash = self.restored.hash(&key, entry.id);
-            let seed = self.restored.seed.clone();
             if let Some(restored) = self.restored.entries.as_mut() {
-                let rehash = |entry: &StateEntry| {
-                    ConnectionKey::new(&entry.original, entry.zone)
-                        .map_or(0, |key| seed.hash_one((key.hash(&seed), entry.id)))
-                };
-                restored.insert(hash, *entry, rehash);
+                restored.index.insert(hash, restored.entries.len() as u32);
+                restored.entries.push(*entry);
             }
         }
     }
 
     /// After the first complete poll of every scope: entries that met no connection are dropped by `work`, in slices.
     pub fn end_import(&mut self) {
-        if self.restored.entries.is_some() {
-            self.restored.dropping = Some(0);
-        }
+        self.restored.dropping = self.restored.entries.is_some();
     }
 }

@@ -7,20 +7,18 @@ use ahash::RandomState;
 
 use crate::batch::Returns;
 use crate::config::Config;
-use crate::connection::{Connection, State, flag};
-use crate::expiry_queue::{Deadlines, ExpiryQueue, Key};
+use crate::deadline::Timeouts;
+use crate::expiry_queue::{ExpiryQueue, Key};
 use crate::index::Index;
-use crate::key::ConnectionKey;
 use crate::loss::Losses;
-use crate::merge::{Source, start_of, went_back};
-use crate::observation::{Admission, Now, Observation, Scope};
+use crate::observation::{Now, Scope};
+use crate::observe::Hashed;
 use crate::outside::Outside;
 use crate::segmented::Segmented;
 use crate::side::Side;
 use crate::slots::Slots;
 use crate::state::Restored;
 use crate::stats::Stats;
-use crate::update::{advance, settled};
 use crate::work::Sweep;
 
 /// Names one pass over the kernel's table.
@@ -79,7 +77,7 @@ pub struct FlowTable {
     pub(crate) stats: Stats,
     pub(crate) losses: Losses,
     pub(crate) returns: Arc<Returns>,
-    scratch: Vec<Hashed>,
+    pub(crate) scratch: Vec<Hashed>,
 }
 
 /// What is remembered of a scope.
@@ -91,68 +89,6 @@ pub(crate) struct ScopeState {
     pub(crate) refused_now: usize,
     pub(crate) refused: usize,
 }
-
-/// An observation's key, ready to be merged.
-#[derive(Clone, Copy)]
-struct Hashed {
-    key: Option<ConnectionKey>,
-    hash: u64,
-    probable: u32,
-}
-
-/// From a connection to its deadline.
-#[derive(Clone, Copy)]
-pub(crate) struct Timeouts {
-    pub(crate) active: u64,
-    pub(crate) idle: u64,
-}
-
-impl Timeouts {
-    /// Ended ones: since when. Others: the active timeout after the last record, or the idle timeout after the last
-    /// movement, whichever comes first; of a done one only the former.
-    pub(crate) fn deadline(self, connection: &Connection) -> u64 {
-        let since = connection.since_ms.get();
-        if connection.urgent() {
-            return since;
-        }
-        let active = since.saturating_add(self.active);
-        match connection.state() {
-            State::Done => active,
-            _ => active.min(connection.moved_ms.get().saturating_add(self.idle)),
-        }
-    }
-}
-
-/// The slots as the authority of the queues' deadlines.
-pub(crate) struct Authority<'a> {
-    pub(crate) slots: &'a Slots,
-    pub(crate) timeouts: Timeouts,
-    pub(crate) urgent: bool,
-}
-
-impl Deadlines for Authority<'_> {
-    fn deadline(&self, key: Key) -> Option<u64> {
-        let connection = self.slots.get(key.slot)?;
-        let queued = connection.generation == key.generation
-            && connection.has(flag::QUEUED)
-            && connection.urgent() == self.urgent;
-        queued.then(|| self.timeouts.deadline(connection))
-    }
-}
-
-/// The slots as the authority of the idle queue.
-pub(crate) struct Quiet<'a>(pub(crate) &'a Slots);
-
-impl Deadlines for Quiet<'_> {
-    fn deadline(&self, key: Key) -> Option<u64> {
-        let connection = self.0.get(key.slot)?;
-        let idle = connection.generation == key.generation && connection.state() == State::Idle;
-        idle.then(|| connection.moved_ms.get())
-    }
-}
-
-/// Observations merged at a stretch: their slots fit the first-level cache's reach after the touch pass.
-const CHUNK: usize = 256;
 
 impl FlowTable {
     /// An empty table.
@@ -203,85 +139,6 @@ impl FlowTable {
         self.running.push((poll, now));
         self.scope_mut(scope).refused_now = 0;
         poll
-    }
-
-    /// Merges one receive buffer of a dump. Buffers of a pass that has ended are ignored.
-    pub fn observe(
-        &mut self,
-        poll: Poll,
-        observations: &[Observation],
-        admission: &mut impl Admission,
-        now: Now,
-    ) {
-        self.take_returns(now);
-        if !self.running.iter().any(|(running, _)| *running == poll) {
-            return;
-        }
-        for chunk in observations.chunks(CHUNK) {
-            let hashed = self.touch(chunk);
-            for (seen, hashed) in chunk.iter().zip(&hashed) {
-                let Some(key) = &hashed.key else {
-                    self.stats.malformed += 1;
-                    continue;
-                };
-                if !self.advance_known(poll, seen, key, hashed.probable, now) {
-                    self.merge(poll, Source::Dump, seen, key, hashed.hash, admission, now);
-                }
-            }
-            self.scratch = hashed;
-        }
-    }
-
-    /// The short way for what nearly every observation is: of the incarnation that this slot held at the last poll too,
-    /// with counters that have not gone back. False: it is not, and nothing has been done.
-    #[inline]
-    fn advance_known(
-        &mut self,
-        poll: Poll,
-        seen: &Observation,
-        key: &ConnectionKey,
-        slot: u32,
-        now: Now,
-    ) -> bool {
-        let stamp = self.newer_than_all();
-        let Some(connection) = start_of(seen)
-            .and_then(|start| self.slots.current_mut(slot, key, seen.id, start))
-            .filter(|it| !before(poll.sequence, it.stamp) && !went_back(it, seen))
-        else {
-            return false;
-        };
-        let moved = advance(connection, Source::Dump, seen, now, stamp);
-        if self.config.events || !settled(connection, Source::Dump, seen) {
-            self.follow(slot, Source::Dump, seen, moved, now);
-        }
-        true
-    }
-
-    /// Hashes all keys, then reads all index lines, then all slot lines: after the kernel has walked its own table ours is
-    /// out of the caches, and misses that overlap cost a fifth of misses in a row.
-    fn touch(&mut self, chunk: &[Observation]) -> Vec<Hashed> {
-        let mut hashed = std::mem::take(&mut self.scratch);
-        hashed.clear();
-        hashed.extend(chunk.iter().map(|observation| {
-            let key = ConnectionKey::new(&observation.original, observation.zone);
-            Hashed {
-                key,
-                hash: key.map_or(0, |key| key.hash(&self.seed)),
-                probable: u32::MAX,
-            }
-        }));
-        let lines = hashed
-            .iter()
-            .fold(0, |lines, entry| lines ^ self.index.touch(entry.hash));
-        std::hint::black_box(lines);
-        for entry in &mut hashed {
-            entry.probable = self.index.probable(entry.hash);
-        }
-        let lines = hashed
-            .iter()
-            .fold(0, |lines, entry| lines ^ self.slots.touch(entry.probable));
-        std::hint::black_box(lines);
-        hashed
     }
 
     /// Ends a pass; only a `complete` one ends connections, and `work` does it, in slices.

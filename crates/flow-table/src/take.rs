@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use crate::batch::{Batch, Item};
 use crate::connection::{Connection, Millis, State, flag};
+use crate::deadline::Authority;
 use crate::expiry_queue::Key;
 use crate::loss::Loss;
 use crate::observation::{NamesId, Now};
 use crate::record::{EndReason, Record, Taken};
-use crate::table::{Authority, FlowTable};
+use crate::table::FlowTable;
 
 /// Tops of the queue met in one call beyond the records asked for.
 const SLACK: usize = 1024;

@@ -2,15 +2,16 @@
 //! ends, the queues' upkeep, and memory given back.
 
 use crate::connection::{State, flag};
+use crate::deadline::{Authority, Quiet};
 use crate::loss::Loss;
 use crate::observation::Now;
 use crate::side::Side;
-use crate::table::{Authority, FlowTable, Poll, Progress, Quiet, before};
+use crate::table::{FlowTable, Poll, Progress, before};
 
 /// Slots looked at in one slice.
 pub(crate) const SCANNED: u32 = 8192;
 /// Connections ended, moved or evicted in one slice: each costs several cache misses.
-pub(crate) const CHANGED: usize = 512;
+pub(crate) const CHANGED: usize = 256;
 /// Segments of the outside swept in one slice.
 const SEGMENTS: usize = 64;
 /// How long the DESTROY of an entry that a dump missed may take: the kernel's garbage collection visits everything within
