@@ -16,7 +16,7 @@ mod support;
 use std::cmp::Reverse;
 use std::time::Duration;
 
-use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use criterion::{Criterion, SamplingMode, Throughput, criterion_group, criterion_main};
 use flow_table::expiry_queue::{Deadlines, ExpiryQueue, Key};
 use support::spent;
 
@@ -285,7 +285,8 @@ fn contest<Q: Queue>(c: &mut Criterion, name: &str) {
         let mut group = c.benchmark_group(format!("{name}/{size}"));
         group
             .sample_size(10)
-            .measurement_time(Duration::from_millis(500))
+            .sampling_mode(SamplingMode::Flat)
+            .measurement_time(Duration::from_millis(100))
             .warm_up_time(Duration::from_millis(1));
         group.throughput(Throughput::Elements(u64::from(size)));
         let timed = |pass: fn(u32) -> Duration| move |times| (0..times).map(|_| pass(size)).sum();

@@ -1,6 +1,5 @@
-//! What a connection costs, in the thread's processor time: first insert, updates, take and commit, at three sizes; figures are for all connections of a
-//! pass, `thrpt` is connections a second. `cold` writes to 64 MiB between two buffers: harsher than the kernel's
-//! walk, because page tables leave the caches too.
+//! What a connection costs, in the thread's processor time: first insert, updates, take and commit, at three sizes. Figures
+//! are for all connections of a pass, `thrpt` is connections a second. With cold caches: the benchmark `cold`.
 #![allow(
     missing_docs,
     clippy::indexing_slicing,
@@ -13,7 +12,7 @@ mod support;
 use std::hint::black_box;
 use std::time::Duration;
 
-use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use criterion::{Criterion, SamplingMode, Throughput, criterion_group, criterion_main};
 use flow_table::*;
 use support::*;
 
@@ -24,6 +23,7 @@ fn passes(c: &mut Criterion) {
         let mut group = c.benchmark_group(format!("{size}"));
         group
             .sample_size(10)
+            .sampling_mode(SamplingMode::Flat)
             .measurement_time(Duration::from_secs(2))
             .warm_up_time(Duration::from_millis(500));
         group.throughput(Throughput::Elements(u64::from(size)));
@@ -115,54 +115,5 @@ fn passes(c: &mut Criterion) {
     }
 }
 
-/// One buffer after the other, with everything else thrown out of the caches in between.
-fn cold(c: &mut Criterion) {
-    let mut group = c.benchmark_group("1000000, cold caches");
-    group
-        .sample_size(10)
-        .measurement_time(Duration::from_secs(5))
-        .warm_up_time(Duration::from_millis(500));
-    let mut flows = flows(1_000_000, false, 1);
-    let mut table = FlowTable::new(config(1_000_000));
-    poll(&mut table, &flows, 1_000, BUFFER);
-    let mut walked = vec![1u8; 64 << 20];
-    for (name, buffer) in [
-        ("a buffer of known connections", BUFFER),
-        ("the same, one by one", 1),
-    ] {
-        group.throughput(Throughput::Elements(BUFFER as u64));
-        let mut ms = 2_000;
-        group.bench_function(name, |b| {
-            b.iter_custom(|times| {
-                ms += 1;
-                move_all(&mut flows);
-                let poll = table.begin_poll(Scope(0), at(ms));
-                let mut time = Duration::ZERO;
-                for (n, chunk) in flows
-                    .chunks(BUFFER)
-                    .cycle()
-                    .step_by(37)
-                    .take(times as usize)
-                    .enumerate()
-                {
-                    for line in walked.iter_mut().step_by(64) {
-                        *line = line.wrapping_add(n as u8);
-                    }
-                    // What the decoder has just written is warm.
-                    let chunk = chunk.to_vec();
-                    let begun = spent();
-                    for part in chunk.chunks(buffer) {
-                        table.observe(poll, part, &mut everyone, at(ms));
-                    }
-                    time += support::spent() - begun;
-                }
-                table.end_poll(poll, false, at(ms));
-                time
-            });
-        });
-    }
-    group.finish();
-}
-
-criterion_group!(benches, passes, cold);
+criterion_group!(benches, passes);
 criterion_main!(benches);
