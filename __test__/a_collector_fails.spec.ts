@@ -12,6 +12,7 @@ interface Outcome {
 	collectors: Array<
 		Account & {
 			connections: number;
+			sequenceErrors: number;
 			octets: number[];
 			errors: string[];
 			session: ExporterStats['collectors'][number];
@@ -65,6 +66,7 @@ for (const [name, reason] of [
 			const { session, repeats, connections } = collector;
 			if (all) t.like(collector.missing, lost(losses, session.name));
 			t.deepEqual([collector.errors, collector.invented], [[], []]);
+			t.is(collector.sequenceErrors, 0, 'each session counts from 0');
 			t.true(repeats <= session.duplicateRecords, `${repeats} of ${session.duplicateRecords}`);
 			t.true(session.duplicateRecords * RECORD_OCTETS <= (connections - 1) * MOST_UNSETTLED);
 			t.is(session.unsettledBytes, 0);

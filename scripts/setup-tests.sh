@@ -6,7 +6,7 @@ set -eu
 PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 
 missing=
-for pair in nft:nftables ip:iproute2 conntrack:conntrack unshare:util-linux; do
+for pair in nft:nftables ip:iproute2 conntrack:conntrack unshare:util-linux openssl:openssl; do
 	command -v "${pair%%:*}" >/dev/null 2>&1 || missing="$missing ${pair#*:}"
 done
 [ -n "$missing" ] || exit 0

@@ -6,7 +6,7 @@ import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { FlowExporter } from '../../lib/index.ts';
-import { account } from '../support/account.ts';
+import { account, sequenceErrors } from '../support/account.ts';
 import { makeAuthority, makeCertificate } from '../support/certificates.ts';
 import { type Fault, FaultyCollector } from '../support/faulty_collector.ts';
 import { flushKernel, kernelFlows, seen, sleep, track, until } from '../support/kernel.ts';
@@ -171,6 +171,7 @@ async function play(one: Case) {
 		),
 		collectors: collectors.map((collector, index) => ({
 			...account(kernel, collector.records),
+			sequenceErrors: collector.sessions.reduce((sum, { records }) => sum + sequenceErrors(records), 0),
 			connections: collector.sessions.length,
 			octets: collector.sessions.map(({ octets }) => octets),
 			errors: collector.sessions.flatMap(({ error }) => (error === null ? [] : [error])),

@@ -82,3 +82,16 @@ function repeats(records: readonly FlowRecord[]): number {
 	}
 	return count;
 }
+
+/** Messages of one session whose sequence number is not the number of records before them (RFC 7011 section 3.1). */
+export function sequenceErrors(records: readonly FlowRecord[]): number {
+	const numberOf = (record: FlowRecord) => (record['message'] as { sequenceNumber: number }).sequenceNumber;
+	let wrong = 0;
+	let begun = -1;
+	for (const [index, record] of records.entries()) {
+		if (numberOf(record) === begun) continue;
+		begun = numberOf(record);
+		if (begun !== index) wrong += 1;
+	}
+	return wrong;
+}
