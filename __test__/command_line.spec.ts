@@ -30,6 +30,8 @@ test('wrong usage and wrong options end with 2 and say what is wrong', async (t)
 		[['collect'], /listen: got \[\], expected an address to listen on/],
 		[['collect', '--listen', 'tcp://127.0.0.1:0', '--count', '0'], /whole number above zero/],
 		[['dump', '--format', 'xml'], /Allowed choices are json, table/],
+		[['dump', '--protocol', ','], /--protocol: got \[\], expected at least one protocol/],
+		[['run', '--family', ','], /--family: got \[\], expected at least one of ipv4 and ipv6/],
 		[['dump', '--protocol', 'quic'], /--protocol\[0\]: got "quic", expected a protocol/],
 	];
 	for (const [args, complaint] of cases) {
