@@ -70,6 +70,8 @@ export class Lifetime {
 		const waker = this.#waker;
 		const exporter = new (native().NativeExporter)(nativeConfig(this.#settings), () => waker.call());
 		this.#native = exporter;
+		// A format that cannot be is an error of the options, not of a session.
+		exporter.addFormat(formatOf(this.#settings, LARGEST_MESSAGE));
 		this.#delivery = new Delivery(exporter, this.#collectors.sessions, {
 			mode: this.#settings.delivery,
 			batchRecords: this.#settings.batchRecords,
@@ -96,8 +98,6 @@ export class Lifetime {
 		const firstPoll = new Promise<void>((resolve, reject) => {
 			this.#started = { resolve, reject };
 		});
-		// A format that cannot be is an error of the options, not of a session.
-		exporter.addFormat(formatOf(this.#settings, LARGEST_MESSAGE));
 		this.#delivery.start();
 		this.#collectors.start(exporter, this.#delivery);
 		this.#scheduler.start();

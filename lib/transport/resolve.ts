@@ -18,7 +18,7 @@ const MOST_ADDRESSES = 16;
 export async function resolve(host: string, timeout: number, signal: AbortSignal): Promise<Address[]> {
 	const family = isIP(host);
 	if (family !== 0) return [{ address: host, family: family === 4 ? 4 : 6 }];
-	signal.throwIfAborted();
+	if (signal.aborted) throw new Error('given up');
 	let timer: NodeJS.Timeout | undefined;
 	let abort: () => void = () => undefined;
 	try {
