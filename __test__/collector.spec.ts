@@ -1,11 +1,11 @@
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
-import { mkdtemp, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
 import { Collector, type CollectorOptions, type FlowRecord } from '../lib/index.ts';
+import { temporaryFolder } from './support/folder.ts';
 import { DATA_SET, message, TEMPLATE_SET } from './support/records.ts';
 
 const TEMPLATE = message(TEMPLATE_SET);
@@ -142,7 +142,7 @@ test('a reader that does not read holds the senders back, not the memory', async
 });
 
 test('files are read to their end, and one that is cut says so', async (t) => {
-	const folder = await mkdtemp(join(tmpdir(), 'collector-'));
+	const folder = temporaryFolder('collector');
 	const [whole, cut] = [join(folder, 'whole'), join(folder, 'cut')];
 	await writeFile(whole, Buffer.concat([TEMPLATE, DATA, DATA]));
 	await writeFile(cut, Buffer.concat([TEMPLATE, DATA, DATA.subarray(0, 20)]));

@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import test from 'ava';
+import { temporaryFolder } from './support/folder.ts';
 import { namespaced, runProgram } from './support/namespace.ts';
 import { DATA_SET, message, TEMPLATE_SET } from './support/records.ts';
 
@@ -30,6 +30,8 @@ test('wrong usage and wrong options end with 2 and say what is wrong', async (t)
 		[['collect'], /listen: got \[\], expected an address to listen on/],
 		[['collect', '--listen', 'tcp://127.0.0.1:0', '--count', '0'], /whole number above zero/],
 		[['dump', '--format', 'xml'], /Allowed choices are json, table/],
+		[['dump', '--protocol', ','], /--protocol: got \[\], expected at least one protocol/],
+		[['run', '--family', ','], /--family: got \[\], expected at least one of ipv4 and ipv6/],
 		[['dump', '--protocol', 'quic'], /--protocol\[0\]: got "quic", expected a protocol/],
 	];
 	for (const [args, complaint] of cases) {
@@ -58,7 +60,7 @@ test('a missing permission ends with 1 and says how to get it', async (t) => {
 });
 
 test('the configuration file has its own names, and --print-config prints one that says the same', async (t) => {
-	const folder = await mkdtemp(join(tmpdir(), 'config-'));
+	const folder = temporaryFolder('config');
 	const file = join(folder, 'agent.yaml');
 	await writeFile(
 		file,
@@ -79,7 +81,7 @@ test('the configuration file has its own names, and --print-config prints one th
 });
 
 test('collect reads a file, ends after --count records, and prints them as a table', async (t) => {
-	const file = join(await mkdtemp(join(tmpdir(), 'collect-')), 'flows.ipfix');
+	const file = join(temporaryFolder('collect'), 'flows.ipfix');
 	await writeFile(
 		file,
 		Buffer.concat([message(TEMPLATE_SET), ...Array.from({ length: 9 }, () => message(DATA_SET))]),
@@ -104,7 +106,7 @@ test('collect reads a file, ends after --count records, and prints them as a tab
 });
 
 test('a reader of stdout that goes away is a normal end', async (t) => {
-	const file = join(await mkdtemp(join(tmpdir(), 'epipe-')), 'flows.ipfix');
+	const file = join(temporaryFolder('epipe'), 'flows.ipfix');
 	await writeFile(
 		file,
 		Buffer.concat([message(TEMPLATE_SET), ...Array.from({ length: 20_000 }, () => message(DATA_SET))]),

@@ -19,7 +19,14 @@ function source(batches: number) {
 			if (id === undefined) return null;
 			taken.add(id);
 			const message = { body: Buffer.alloc(100), records: 10, packets: 20, octets: 3_000 };
-			return { id, records: 10, messages: formats.map(() => [message]) };
+			return {
+				id,
+				records: 10,
+				packets: 20,
+				octets: 3_000,
+				messages: formats.map(() => [message]),
+				tooLarge: formats.map(() => ({ records: 0, packets: 0, octets: 0 })),
+			};
 		},
 		commit: (id) => settle('commit', id),
 		rollback: (id) => {
@@ -57,10 +64,12 @@ async function turn(): Promise<void> {
 function delivery(mode: 'failover' | 'all', core: BatchSource, ...fakes: FakeSession[]) {
 	const sessions = fakes as unknown as Session[];
 	const exported: number[] = [];
+	const failures: string[] = [];
 	const made = new Delivery(core, sessions, {
 		mode,
 		batchRecords: 1_024,
 		exported: ({ records }) => exported.push(records),
+		failed: ({ message }) => failures.push(message),
 	});
 	made.start();
 	const parcel = (fake: FakeSession, index: number) =>
@@ -68,6 +77,7 @@ function delivery(mode: 'failover' | 'all', core: BatchSource, ...fakes: FakeSes
 	return {
 		made,
 		exported,
+		failures,
 		settled: (fake: FakeSession, index: number) => made.settled(...parcel(fake, index)),
 		failed: (fake: FakeSession, index: number) => made.failed(...parcel(fake, index)),
 	};
@@ -207,4 +217,85 @@ test('flush waits for what is in flight, and not for collectors that are away', 
 	away.state = 'backoff';
 	await delivery('failover', source(1).core, away).made.flush();
 	made.stop();
+});
+
+test('flush goes on while the core searches: it takes nothing and its deadline is 0', async (t) => {
+	const { core } = source(1);
+	const answers = ['nothing', 'nothing', 'batch'];
+	const only = new FakeSession();
+	const { made, settled } = delivery(
+		'failover',
+		{
+			...core,
+			nextDeadline: () => (answers.length > 0 ? 0 : null),
+			takeBatch: (...asked) => (answers.shift() === 'batch' ? core.takeBatch(...asked) : null),
+		},
+		only,
+	);
+	// Before its first turn: all that is taken is taken at the stop.
+	let flushed = false;
+	const flushing = made.flush().then(() => {
+		flushed = true;
+	});
+	await turn();
+	t.deepEqual([only.parcels.length, answers.length, flushed], [1, 0, false]);
+	settled(only, 0);
+	await flushing;
+	made.stop();
+});
+
+test('what does not fit the messages of one collector is counted for it alone, when the batch is committed', async (t) => {
+	const { core } = source(1);
+	const [large, small] = [new FakeSession(), new FakeSession()];
+	small.format = 1;
+	const left = { records: 4, packets: 8, octets: 1_200 };
+	const { made, exported, settled, failed } = delivery(
+		'all',
+		{
+			...core,
+			takeBatch: (formats, most) => {
+				const batch = core.takeBatch(formats, most);
+				const none = { records: 0, packets: 0, octets: 0 };
+				return batch && { ...batch, tooLarge: formats.map((format) => (format === 1 ? left : none)) };
+			},
+		},
+		large,
+		small,
+	);
+	await turn();
+	failed(large, 0);
+	failed(small, 0);
+	t.deepEqual(small.missed, [], 'they come again');
+	await turn();
+	settled(large, 1);
+	settled(small, 1);
+	t.deepEqual([large.missed, small.missed], [[], ['too_large']]);
+	t.deepEqual(exported, [10]);
+	made.stop();
+});
+
+test('a core that refuses a call is told, and nothing more is taken', async (t) => {
+	const { core } = source(2);
+	const only = new FakeSession(1);
+	const refusing = (name: string) => () => {
+		throw new Error(name);
+	};
+	const taking = delivery('failover', { ...core, takeBatch: refusing('take') }, only);
+	await turn();
+	t.deepEqual([taking.failures, only.parcels.length], [['take'], 0]);
+	const settling = delivery('failover', { ...core, commit: refusing('commit') }, only);
+	await turn();
+	settling.settled(only, 0);
+	only.room = true;
+	settling.made.wake();
+	await turn();
+	t.deepEqual([settling.failures, only.parcels.length], [['commit'], 1]);
+	// One that waits for a flush is let go.
+	const flushing = delivery(
+		'failover',
+		{ ...source(1).core, takeBatch: refusing('take') },
+		new FakeSession(),
+	);
+	await flushing.made.flush();
+	t.deepEqual(flushing.failures, ['take']);
 });

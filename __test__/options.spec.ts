@@ -2,6 +2,7 @@ import test from 'ava';
 import { environmentLayer, flagLayer } from '../lib/cli/settings.ts';
 import { formatDuration, parseDuration } from '../lib/duration.ts';
 import { OptionError } from '../lib/errors.ts';
+import { FlowExporter } from '../lib/exporter.ts';
 import { fnv1, type Layer, resolveOptions } from '../lib/options.ts';
 import { formatTarget, parseTarget } from '../lib/target.ts';
 
@@ -221,4 +222,22 @@ test('targets are URLs of four kinds', (t) => {
 	t.deepEqual(parseTarget('file:flows.ipfix'), { kind: 'file', path: 'flows.ipfix' });
 	t.deepEqual(parseTarget('file:///var/x.ipfix'), { kind: 'file', path: '/var/x.ipfix' });
 	t.deepEqual(parseTarget('tcp://h:0', true), { kind: 'tcp', host: 'h', port: 0 });
+});
+
+test('an empty list never selects everything unsaid', (t) => {
+	const refuses = (make: () => unknown, complaint: RegExp) => {
+		const error = t.throws(make, { instanceOf: OptionError });
+		t.regex(error?.message ?? '', complaint);
+	};
+	refuses(() => new FlowExporter({ protocols: [] }), /^protocols: got \[\], expected at least one protocol$/);
+	refuses(() => new FlowExporter({ families: [] }), /^families: got \[\], expected at least one of/);
+	refuses(
+		() => resolveOptions([environmentLayer({ CONNTRACK_IPFIX_PROTOCOL: ',' })], 'text'),
+		/^CONNTRACK_IPFIX_PROTOCOL: got \[\], expected at least one protocol$/,
+	);
+	refuses(
+		() => new FlowExporter({ profile: 'antrea', zones: [] }),
+		/^zones: got \[\], expected at least one/,
+	);
+	t.deepEqual(new FlowExporter({ zones: [] }).settings.zones, [], 'all zones, as by default');
 });

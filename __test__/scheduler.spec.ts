@@ -36,7 +36,7 @@ test.serial('a poll never overlaps another, however long it takes', async (t) =>
 
 /** Ends one poll after another, each as given, and tells the planned time between starts after each. */
 function planned(
-	options: { interval: number; random?: () => number },
+	options: { interval: number; retryInterval?: number; random?: () => number },
 	...outcomes: Array<[ok: boolean, durationMs: number]>
 ) {
 	mock.timers.enable({ apis: ['setTimeout'] });
@@ -86,4 +86,12 @@ test.serial('jitter takes up to a quarter off the backoff', (t) => {
 
 test.serial('an interval above a minute is not shortened by a failure', (t) => {
 	t.deepEqual(planned({ interval: 300_000 }, [false, 10]).plan, [300_000]);
+});
+
+test.serial('failures count from the retry interval, however far apart polls are otherwise', (t) => {
+	const failed: [boolean, number] = [false, 10];
+	t.deepEqual(
+		planned({ interval: 300_000, retryInterval: 5_000 }, failed, failed, failed, failed, [true, 0]).plan,
+		[10_000, 20_000, 40_000, 60_000, 300_000],
+	);
 });

@@ -16,6 +16,8 @@ interface Report {
 		afterCopies: number | null;
 		second: [number | null, string | null];
 		once: [number | null, string | null];
+		unread: [number | null, string | null];
+		unreadSaid: boolean;
 		left: boolean;
 	};
 }
@@ -54,4 +56,10 @@ test('copies of a signal within half a second are one, a second signal ends at o
 	const { signals } = await result;
 	t.is(signals.afterCopies, null);
 	t.deepEqual(signals.second, [130, null]);
+});
+
+test('a run whose output nobody reads ends at one signal, and says that it gave records up', async (t) => {
+	const { signals } = await result;
+	t.deepEqual(signals.unread, [0, null]);
+	t.true(signals.unreadSaid);
 });

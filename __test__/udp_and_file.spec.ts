@@ -85,7 +85,7 @@ test('a UDP collector that goes away in between: refused datagrams are counted l
 			octets: losses.reduce((sum, { octets }) => sum + octets, 0),
 		},
 	);
-	const refused = (of: typeof beforeGoing) => of.lost.find(({ reason }) => reason === 'refused');
+	const refused = (of: typeof beforeGoing) => of.lost.find(({ reason }) => reason === 'udp_refused');
 	t.true((refused(afterGoing)?.records ?? 0) > (refused(beforeGoing)?.records ?? 0), 'some were refused');
 	t.deepEqual([total.repeats, total.invented], [0, []]);
 });

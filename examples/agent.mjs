@@ -32,9 +32,14 @@ exporter.on('export', ({ records, octets }) =>
 exporter.on('loss', (losses) => console.log('lost:', losses));
 exporter.on('connect', ({ collector }) => console.log(`connected to ${collector}`));
 exporter.on('disconnect', ({ collector, reason, retryInMs }) =>
-	console.log(`${collector}: ${reason}, again in ${retryInMs} ms`),
+	console.log(`${collector}: ${reason}${retryInMs === null ? '' : `, again in ${retryInMs} ms`}`),
 );
 exporter.on('warning', ({ code, message }) => console.log(`${code}: ${message}`));
 
-await exporter.start();
-console.log('started');
+try {
+	await exporter.start();
+	console.log('started');
+} catch (error) {
+	// A signal before the first poll.
+	if (error.code !== 'ERR_STOPPED') throw error;
+}

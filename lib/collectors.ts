@@ -7,7 +7,7 @@
 import type { EventEmitter } from 'node:events';
 import type { Delivery } from './delivery.ts';
 import { AgentError } from './errors.ts';
-import type { ExporterEvents } from './events.ts';
+import { type ExporterEvents, tell } from './events.ts';
 import { type NativeExporter, native, type OwnSession } from './native.ts';
 import type { Settings } from './options.ts';
 import { createSession } from './transport/create.ts';
@@ -21,6 +21,7 @@ export class Collectors implements SessionHost, SessionListener {
 	readonly sessions: readonly Session[];
 	readonly #settings: Settings;
 	readonly #events: EventEmitter<ExporterEvents>;
+	readonly #failed: (error: Error) => void;
 	readonly #formats = new Map<number, number>();
 	readonly #own = new Map<string, OwnSession>();
 	readonly #startedAt = Date.now();
@@ -28,9 +29,10 @@ export class Collectors implements SessionHost, SessionListener {
 	#delivery: Delivery | undefined;
 	#lastReloadSuccessful = true;
 
-	constructor(settings: Settings, events: EventEmitter<ExporterEvents>) {
+	constructor(settings: Settings, events: EventEmitter<ExporterEvents>, failed: (error: Error) => void) {
 		this.#settings = settings;
 		this.#events = events;
+		this.#failed = failed;
 		this.window = settings.window;
 		this.sessions = settings.collectors.map((collector) => createSession(collector, this, this));
 	}
@@ -99,13 +101,17 @@ export class Collectors implements SessionHost, SessionListener {
 	}
 
 	addOwn(own: OwnSession): void {
-		this.#own.set(ownKey(own), own);
 		if (!this.#settings.includeOwn) this.#native?.addOwn(own);
+		this.#own.set(ownKey(own), own);
 	}
 
 	removeOwn(own: OwnSession): void {
 		this.#own.delete(ownKey(own));
 		if (!this.#settings.includeOwn) this.#native?.removeOwn(own);
+	}
+
+	coreFailed(error: Error): void {
+		this.#failed(error);
 	}
 
 	get #core(): NativeExporter {
@@ -117,12 +123,12 @@ export class Collectors implements SessionHost, SessionListener {
 
 	opened(session: Session): void {
 		this.#delivery?.wake();
-		this.#events.emit('connect', { collector: session.name });
+		tell(this.#events, 'connect', { collector: session.name });
 	}
 
 	broken(session: Session, reason: string, retryInMs: number | null): void {
 		this.#delivery?.wake();
-		this.#events.emit('disconnect', { collector: session.name, reason, retryInMs });
+		tell(this.#events, 'disconnect', { collector: session.name, reason, retryInMs });
 	}
 
 	stalled(session: Session): void {
@@ -145,7 +151,7 @@ export class Collectors implements SessionHost, SessionListener {
 		this.#lastReloadSuccessful = problem === null;
 		if (problem !== null) {
 			const message = `${session.name}: changed certificates are not used, the session keeps those that it has: ${problem}`;
-			this.#events.emit('warning', { code: 'ERR_TLS', message });
+			tell(this.#events, 'warning', { code: 'ERR_TLS', message });
 		}
 	}
 }

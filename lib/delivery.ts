@@ -5,8 +5,9 @@
  * failed or stalled and at least one settled it, or by `rollback`, when all of them failed. The export loop (`pump`) is
  * driven by the source's next deadline and by sessions that have room again, never by a fixed tick.
  */
+import { toError } from './errors.ts';
 import type { NativeBatch, NativeExporter } from './native.ts';
-import { type Amount, add, nothing, type Parcel } from './transport/parcel.ts';
+import type { Amount, Parcel } from './transport/parcel.ts';
 import type { Session } from './transport/session.ts';
 
 export type BatchSource = Pick<NativeExporter, 'nextDeadline' | 'takeBatch' | 'commit' | 'rollback'>;
@@ -18,11 +19,15 @@ export interface DeliveryOptions {
 	batchRecords: number;
 	/** Called with what was committed. */
 	exported(amount: Amount): void;
+	/** The core refused a call: nothing more is taken. */
+	failed(error: Error): void;
 }
 
 interface InFlight {
 	readonly batch: NativeBatch;
 	readonly amount: Amount;
+	/** For each session that has room for less than all of it: what its messages leave out. */
+	readonly tooLarge: ReadonlyMap<Session, Amount>;
 	readonly parcels: ReadonlyMap<Session, Parcel>;
 	readonly waiting: Set<Session>;
 	/** Of those waited for: who is not waited for any more once another one has settled it. */
@@ -89,7 +94,7 @@ export class Delivery {
 		if (!this.#running || this.#immediate !== undefined) return;
 		this.#immediate = setImmediate(() => {
 			this.#immediate = undefined;
-			this.#pump();
+			this.#guarded(() => this.#pump());
 		});
 	}
 
@@ -125,10 +130,11 @@ export class Delivery {
 				this.wake();
 				return;
 			}
-			// The deadline may be early: then nothing is due after all.
+			// The deadline may be early: then nothing is due after all. At a stop the core looks for what is unexported in
+			// slices, and its deadline stays 0 until it has seen all.
 			if (!this.#take(targets)) {
-				if (this.#stopping) this.#finishIfIdle();
-				this.#sleep(NOTHING_TAKEN_MS);
+				if (this.#stopping) this.wake();
+				else this.#sleep(NOTHING_TAKEN_MS);
 				return;
 			}
 		}
@@ -136,7 +142,7 @@ export class Delivery {
 
 	#sleep(milliseconds: number): void {
 		this.#timer = setTimeout(
-			() => this.#pump(),
+			() => this.#guarded(() => this.#pump()),
 			Math.min(LONGEST_SLEEP_MS, Math.max(1, Math.ceil(milliseconds))),
 		);
 	}
@@ -158,7 +164,7 @@ export class Delivery {
 		const formats = [...new Set(targets.map((session) => session.format))];
 		const batch = this.#source.takeBatch(formats, this.#options.batchRecords);
 		if (batch === null) return false;
-		const amount = sum(batch);
+		const { records, packets, octets } = batch;
 		const parcels = new Map<Session, Parcel>(
 			targets.map((session) => [
 				session,
@@ -167,7 +173,13 @@ export class Delivery {
 		);
 		const inFlight = {
 			batch,
-			amount,
+			amount: { records, packets, octets },
+			tooLarge: new Map<Session, Amount>(
+				targets.flatMap((session) => {
+					const left = batch.tooLarge[formats.indexOf(session.format)];
+					return left !== undefined && left.records > 0 ? [[session, left]] : [];
+				}),
+			),
 			parcels,
 			waiting: new Set(targets),
 			slow: new Set<Session>(),
@@ -180,7 +192,7 @@ export class Delivery {
 		if (this.#options.mode === 'all') {
 			for (const session of this.#sessions) {
 				if (!targets.includes(session))
-					session.countMissed(session.state === 'stalled' ? 'stalled' : 'away', amount);
+					session.countMissed(session.state === 'stalled' ? 'stalled' : 'away', inFlight.amount);
 			}
 		}
 		return true;
@@ -193,7 +205,7 @@ export class Delivery {
 		this.#inFlight.delete(parcel);
 		inFlight.delivered = true;
 		inFlight.waiting.delete(session);
-		this.#decide(inFlight);
+		this.#guarded(() => this.#decide(inFlight));
 	}
 
 	/**
@@ -204,7 +216,7 @@ export class Delivery {
 		for (const inFlight of new Set(this.#inFlight.values())) {
 			if (!inFlight.waiting.has(session)) continue;
 			inFlight.slow.add(session);
-			this.#decide(inFlight);
+			this.#guarded(() => this.#decide(inFlight));
 		}
 		this.wake();
 	}
@@ -215,7 +227,7 @@ export class Delivery {
 		if (inFlight !== undefined) {
 			inFlight.failed.push(session);
 			inFlight.waiting.delete(session);
-			this.#decide(inFlight);
+			this.#guarded(() => this.#decide(inFlight));
 		} else if (this.#owed.has(parcel)) {
 			session.keep(parcel);
 		}
@@ -244,11 +256,23 @@ export class Delivery {
 		}
 		if (inFlight.delivered) {
 			this.#source.commit(inFlight.batch.id);
+			// Only now: what is rolled back comes again, and may fit the next time.
+			for (const [session, amount] of inFlight.tooLarge) session.countMissed('too_large', amount);
 			this.#options.exported(inFlight.amount);
 		} else {
 			this.#source.rollback(inFlight.batch.id);
 		}
 		this.wake();
+	}
+
+	/** Timers, sockets and the loop call in here, and none of them could do anything with an error. */
+	#guarded(call: () => void): void {
+		try {
+			call();
+		} catch (error) {
+			this.stop();
+			this.#options.failed(toError(error));
+		}
 	}
 
 	#finishIfIdle(): void {
@@ -261,10 +285,4 @@ export class Delivery {
 		);
 		if (!hopeful && this.#batches === 0) this.#idle?.();
 	}
-}
-
-function sum(batch: NativeBatch): Amount {
-	const total = nothing();
-	for (const message of batch.messages[0] ?? []) add(total, message);
-	return total;
 }

@@ -1,4 +1,5 @@
 /** What the exporter tells: its events, its snapshot, and the sums between two summaries. */
+import type { EventEmitter } from 'node:events';
 import type { NativeLoss, NativeNotice, NativeStats } from './native.ts';
 import type { Amount } from './transport/parcel.ts';
 import type { SessionStats } from './transport/session_host.ts';
@@ -28,6 +29,25 @@ export interface ExporterEvents {
 	warning: [{ code: string; message: string }];
 	/** Once: it has stopped for good. */
 	error: [Error];
+}
+
+/**
+ * Tells whoever listens. A listener that throws is not ours to handle and must not break what tells it: its error is
+ * thrown again in the next tick, as an uncaught one.
+ */
+export function tell<Name extends keyof ExporterEvents>(
+	events: EventEmitter<ExporterEvents>,
+	name: Name,
+	...told: ExporterEvents[Name]
+): void {
+	try {
+		// The emitter's own type cannot follow a name that is not fixed.
+		(events as EventEmitter).emit(name, ...told);
+	} catch (error) {
+		process.nextTick(() => {
+			throw error;
+		});
+	}
 }
 
 export type ExporterState = 'new' | 'starting' | 'running' | 'stopping' | 'stopped';

@@ -2,8 +2,8 @@
  * The exporter as programs see it: `start`, `stop`, `stats` and typed events around one `Lifetime` at a time.
  */
 import { EventEmitter } from 'node:events';
-import { AgentError, codeOf } from './errors.ts';
-import type { ExporterEvents, ExporterState, ExporterStats } from './events.ts';
+import { AgentError, codeOf, toError } from './errors.ts';
+import { type ExporterEvents, type ExporterState, type ExporterStats, tell } from './events.ts';
 import { Lifetime } from './lifetime.ts';
 import { type OptionsInput, resolveOptions, type Settings } from './options.ts';
 
@@ -19,8 +19,8 @@ export class FlowExporter extends EventEmitter<ExporterEvents> {
 	#state: ExporterState = 'new';
 	#run: Lifetime | undefined;
 	#starting: Promise<void> | undefined;
-	/** A start that waits for a stop to end. */
-	#waiting = false;
+	/** The start that waits for a stop to end, unless another stop has called it off. */
+	#waiting: object | undefined;
 	#stopping: Promise<void> | undefined;
 
 	/** Throws `OptionError`. `settings` is for callers that have resolved the options themselves. */
@@ -34,27 +34,35 @@ export class FlowExporter extends EventEmitter<ExporterEvents> {
 	/**
 	 * Opens the kernel, begins to poll and to connect. Resolves after the first complete poll and never waits for a
 	 * collector; a kernel module or namespace that is not there yet is waited for. Rejects with a `code` when the
-	 * permission is missing, and with ERR_STOPPED when it was stopped meanwhile. Called again while it runs, it gives
-	 * the same promise.
+	 * permission is missing, which `error` tells, too, and with ERR_STOPPED when it was stopped meanwhile. Called again
+	 * while it runs, it gives the same promise.
 	 */
 	start(): Promise<void> {
 		if (this.#starting !== undefined) return this.#starting;
-		this.#starting = this.#start();
+		const starting = this.#start();
+		this.#starting = starting;
 		// Whoever does not wait for the start hears of its failure by `error`.
-		this.#starting.catch(() => undefined);
-		return this.#starting;
+		starting.catch(() => {
+			if (this.#starting === starting) this.#starting = undefined;
+		});
+		return starting;
 	}
 
 	async #start(): Promise<void> {
 		if (this.#stopping !== undefined) {
-			this.#waiting = true;
+			const waiting = {};
+			this.#waiting = waiting;
 			await this.#stopping;
-			if (!this.#waiting) throw new AgentError('ERR_STOPPED', 'stopped before it had started');
-			this.#waiting = false;
+			if (this.#waiting !== waiting) throw new AgentError('ERR_STOPPED', 'stopped before it had started');
+			this.#waiting = undefined;
 		}
 		this.#signal?.throwIfAborted();
 		this.#state = 'starting';
-		const run = new Lifetime(this.settings, this, (error) => this.#failed(error));
+		let told = false;
+		const run = new Lifetime(this.settings, this, (error) => {
+			told = true;
+			this.#failed(error);
+		});
 		this.#run = run;
 		const abort = () => void this.stop();
 		this.#signal?.addEventListener('abort', abort, { once: true });
@@ -64,10 +72,8 @@ export class FlowExporter extends EventEmitter<ExporterEvents> {
 			if (this.#state === 'starting') this.#state = 'running';
 		} catch (error) {
 			await run.stop(false);
-			if (this.#run === run && this.#stopping === undefined) {
-				this.#state = 'stopped';
-				this.#starting = undefined;
-			}
+			if (this.#run === run && this.#stopping === undefined) this.#state = 'stopped';
+			if (!told && codeOf(error) !== 'ERR_STOPPED') this.#tellEnd(toError(error));
 			throw error;
 		}
 	}
@@ -77,7 +83,10 @@ export class FlowExporter extends EventEmitter<ExporterEvents> {
 	 * which what is left counts as lost. Never rejects; called again, it gives the same promise.
 	 */
 	stop(): Promise<void> {
-		this.#waiting = false;
+		if (this.#waiting !== undefined) {
+			this.#waiting = undefined;
+			this.#starting = undefined;
+		}
 		if (this.#stopping !== undefined) return this.#stopping;
 		const run = this.#run;
 		if (run === undefined || this.#state === 'stopped') return Promise.resolve();
@@ -116,11 +125,15 @@ export class FlowExporter extends EventEmitter<ExporterEvents> {
 		this.#stopping = (this.#run?.stop(false) ?? Promise.resolve()).then(() => {
 			this.#state = 'stopped';
 			this.#stopping = undefined;
-			if (this.listenerCount('error') > 0) this.emit('error', error);
-			else
-				process.emitWarning(`the exporter has stopped: ${error.message}`, {
-					code: codeOf(error) ?? 'ERR_EXPORTER',
-				});
+			this.#tellEnd(error);
 		});
+	}
+
+	#tellEnd(error: Error): void {
+		if (this.listenerCount('error') > 0) tell(this, 'error', error);
+		else
+			process.emitWarning(`the exporter has stopped: ${error.message}`, {
+				code: codeOf(error) ?? 'ERR_EXPORTER',
+			});
 	}
 }

@@ -9,16 +9,20 @@ import type { EventEmitter } from 'node:events';
 import { Collectors, formatOf } from './collectors.ts';
 import { Delivery } from './delivery.ts';
 import { AgentError, codeOf, messageOf, toError } from './errors.ts';
-import { type ExporterEvents, type ExporterState, type ExporterStats, Ledger, lossesOf } from './events.ts';
+import {
+	type ExporterEvents,
+	type ExporterState,
+	type ExporterStats,
+	Ledger,
+	lossesOf,
+	tell,
+} from './events.ts';
 import { type NativeExporter, type NativeNotice, type NativeStats, native } from './native.ts';
 import { nativeConfig } from './native_config.ts';
 import type { Settings } from './options.ts';
 import { PollScheduler } from './scheduler.ts';
-import { Backoff } from './transport/backoff.ts';
 import { type Amount, add, nothing } from './transport/parcel.ts';
 
-/** What is not there yet is waited for. */
-const WAITED_FOR: ReadonlySet<string | undefined> = new Set(['ERR_NO_CONNTRACK', 'ERR_NETNS']);
 const SUMMARY_MS = 1_000;
 const LONGEST_SAVE_MS = 5_000;
 const LARGEST_MESSAGE = 65_535;
@@ -54,7 +58,7 @@ export class Lifetime {
 		this.#settings = settings;
 		this.#events = events;
 		this.#fatal = fatal;
-		this.#collectors = new Collectors(settings, events);
+		this.#collectors = new Collectors(settings, events, (error) => this.#failed(error));
 		this.ended = new Promise((resolve) => {
 			this.#end = resolve;
 		});
@@ -62,22 +66,27 @@ export class Lifetime {
 
 	async start(): Promise<void> {
 		// It keeps the process alive as well: nothing of the core does.
-		this.#summaryTimer = setInterval(() => this.#summarize(), SUMMARY_MS);
-		const exporter = await this.#open();
-		if (this.#stopped !== undefined) throw stoppedEarly();
+		this.#summaryTimer = setInterval(() => this.#guarded(() => this.#summarize()), SUMMARY_MS);
+		const waker = this.#waker;
+		const exporter = new (native().NativeExporter)(nativeConfig(this.#settings), () => waker.call());
+		this.#native = exporter;
+		// A format that cannot be is an error of the options, not of a session.
+		exporter.addFormat(formatOf(this.#settings, LARGEST_MESSAGE));
 		this.#delivery = new Delivery(exporter, this.#collectors.sessions, {
 			mode: this.#settings.delivery,
 			batchRecords: this.#settings.batchRecords,
 			exported: (amount) => this.#ledger.addExported(amount),
+			failed: (error) => this.#failed(error),
 		});
 		this.#scheduler = new PollScheduler({
 			// With events the kernel tells by itself; what is left of polling is the resync.
 			interval:
 				this.#settings.source === 'events' ? this.#settings.resyncInterval : this.#settings.pollInterval,
+			retryInterval: this.#settings.pollInterval,
 			maxPollShare: this.#settings.maxPollShare,
 			poll: () => {
 				this.#pollStartedAt = performance.now();
-				exporter.poll();
+				this.#guarded(() => exporter.poll());
 			},
 			stretched: (duration, interval) =>
 				this.#warn(
@@ -89,29 +98,10 @@ export class Lifetime {
 		const firstPoll = new Promise<void>((resolve, reject) => {
 			this.#started = { resolve, reject };
 		});
-		// A format that cannot be is an error of the options, not of a session.
-		exporter.addFormat(formatOf(this.#settings, LARGEST_MESSAGE));
 		this.#delivery.start();
 		this.#collectors.start(exporter, this.#delivery);
 		this.#scheduler.start();
 		await firstPoll;
-	}
-
-	async #open(): Promise<NativeExporter> {
-		const backoff = new Backoff({ initial: 500, max: 30_000 });
-		const waker = this.#waker;
-		for (;;) {
-			try {
-				this.#native = new (native().NativeExporter)(nativeConfig(this.#settings), () => waker.call());
-				return this.#native;
-			} catch (error) {
-				if (!WAITED_FOR.has(codeOf(error)) || this.#stopped !== undefined) throw error;
-				const delay = backoff.next();
-				this.#warn(codeOf(error) ?? 'WAITING', `waiting: ${messageOf(error)}`);
-				await Promise.race([this.ended, new Promise((resolve) => setTimeout(resolve, delay).unref())]);
-				if (this.#stopped !== undefined) throw stoppedEarly();
-			}
-		}
 	}
 
 	stop(gracefully: boolean): Promise<void> {
@@ -125,42 +115,57 @@ export class Lifetime {
 		const exporter = this.#native;
 		this.#started?.reject(stoppedEarly());
 		this.#scheduler?.stop();
-		if (gracefully && exporter !== undefined) {
-			let timer: NodeJS.Timeout | undefined;
-			const grace = new Promise<void>((resolve) => {
-				timer = setTimeout(resolve, this.#settings.gracePeriod);
-			});
+		try {
+			if (gracefully && exporter !== undefined) await this.#sendTheRest(exporter);
+		} finally {
+			// Whatever went wrong: nothing is left open, and nobody waits for ever.
+			try {
+				this.#delivery?.stop();
+				clearInterval(this.#summaryTimer);
+				// What they still hold fails here, and is rolled back before the rest is counted.
+				this.#collectors.close();
+				if (exporter !== undefined) await this.#countTheRest(exporter);
+			} finally {
+				exporter?.close();
+				this.#native = undefined;
+				this.#collectors.release();
+				this.#waker.call = ignoreWake;
+				this.#summarize();
+				this.#end();
+			}
+		}
+	}
+
+	/** A last poll, and all that is unexported, as far as the grace period allows. */
+	async #sendTheRest(exporter: NativeExporter): Promise<void> {
+		let timer: NodeJS.Timeout | undefined;
+		const grace = new Promise<void>((resolve) => {
+			timer = setTimeout(resolve, this.#settings.gracePeriod);
+		});
+		try {
 			await Promise.race([this.#scheduler?.last(), grace]);
 			exporter.beginStop();
 			this.#collectors.retryNow();
 			await Promise.race([this.#delivery?.flush(), grace]);
 			this.#delivery?.stop();
 			await Promise.race([this.#collectors.drain(), grace]);
+		} finally {
 			clearTimeout(timer);
 		}
-		this.#delivery?.stop();
-		// What they still hold fails here, and is rolled back before the rest is counted.
-		this.#collectors.close();
-		clearInterval(this.#summaryTimer);
-		if (exporter !== undefined) {
-			const before = sumOf(exporter.stats().losses);
-			const after = sumOf(exporter.leftAtStop());
-			await this.#save(exporter);
-			this.#lastTable = exporter.stats();
-			exporter.close();
-			this.#native = undefined;
-			this.#collectors.release();
-			this.#waker.call = ignoreWake;
-			if (after.records > before.records) {
-				const lost = `${after.records - before.records} records (${after.packets - before.packets} packets`;
-				this.#warn(
-					'LEFT_AT_STOP',
-					`${lost}, ${after.octets - before.octets} octets) could not be sent before the end`,
-				);
-			}
+	}
+
+	async #countTheRest(exporter: NativeExporter): Promise<void> {
+		const before = sumOf(exporter.stats().losses);
+		const after = sumOf(exporter.leftAtStop());
+		await this.#save(exporter);
+		this.#lastTable = exporter.stats();
+		if (after.records > before.records) {
+			const lost = `${after.records - before.records} records (${after.packets - before.packets} packets`;
+			this.#warn(
+				'LEFT_AT_STOP',
+				`${lost}, ${after.octets - before.octets} octets) could not be sent before the end`,
+			);
 		}
-		this.#summarize();
-		this.#end();
 	}
 
 	/** Writes the state file, if there is one, and waits for it, but not for a broken disk. */
@@ -205,30 +210,37 @@ export class Lifetime {
 	}
 
 	#woken(): void {
-		try {
+		this.#guarded(() => {
 			for (const notice of this.#native?.notices() ?? []) this.#noticed(notice);
 			this.#delivery?.wake();
+		});
+	}
+
+	/** Timers and the core call in here, and none of them could do anything with an error. */
+	#guarded(call: () => void): void {
+		try {
+			call();
 		} catch (error) {
 			this.#failed(toError(error));
 		}
 	}
 
 	#noticed(notice: NativeNotice): void {
-		const { kind, code, message = '', poll } = notice;
+		const { kind, code, message = '', poll, asked } = notice;
 		if (kind === 'poll' && poll !== undefined) {
 			this.#lastPollAttempt = Date.now();
 			if (poll.complete) {
 				this.#lastSuccessfulPoll = this.#lastPollAttempt;
 				this.#started?.resolve();
 			}
-			this.#scheduler?.finished(true, poll.durationMs);
+			if (asked) this.#scheduler?.finished(true, poll.durationMs);
 			this.#tellRefused();
-			this.#events.emit('poll', poll);
+			tell(this.#events, 'poll', poll);
 		} else if (kind === 'pollFailed') {
 			this.#lastPollAttempt = Date.now();
 			const error = new AgentError(code ?? 'ERR_NETLINK', message);
 			if (code === 'ERR_PERMISSION') this.#started?.reject(error);
-			this.#scheduler?.finished(false, performance.now() - this.#pollStartedAt);
+			if (asked) this.#scheduler?.finished(false, performance.now() - this.#pollStartedAt);
 			this.#warn(error.code, `a poll failed: ${message}`);
 		} else if (kind === 'saved') {
 			this.#saved();
@@ -258,14 +270,14 @@ export class Lifetime {
 
 	#summarize(): void {
 		const exported = this.#ledger.takeExported();
-		if (exported !== null) this.#events.emit('export', exported);
+		if (exported !== null) tell(this.#events, 'export', exported);
 		const { losses } = this.stats('running');
 		const news = this.#ledger.takeLosses(losses);
-		if (news.length > 0) this.#events.emit('loss', news);
+		if (news.length > 0) tell(this.#events, 'loss', news);
 	}
 
 	#warn(code: string, message: string): void {
-		this.#events.emit('warning', { code, message });
+		tell(this.#events, 'warning', { code, message });
 	}
 }
 

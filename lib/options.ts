@@ -170,6 +170,8 @@ function checkBounds(
 		throw new OptionError(nameOf([option]), raw[option] ?? `${settings[option]}ms`, expected);
 	};
 	if (settings.pollInterval < 100) fail('pollInterval', 'at least 100ms');
+	if (settings.profile === 'antrea' && settings.zones.length === 0)
+		fail('zones', "at least one zone, or none given for the antrea profile's own");
 	for (const option of ['activeTimeout', 'idleTimeout'] as const) {
 		if (settings[option] < settings.pollInterval)
 			fail(option, `at least the poll interval, ${settings.pollInterval}ms`);

@@ -5,6 +5,8 @@
 export interface PollSchedulerOptions {
 	/** Milliseconds from one start to the next. */
 	interval: number;
+	/** What failures double, in milliseconds. Default: `interval`. */
+	retryInterval?: number;
 	/** Greatest part of the time that polls may take, above 0, at most 1. */
 	maxPollShare: number;
 	/** Begins a poll; must not throw. Its end is told by `finished`. */
@@ -30,7 +32,7 @@ export class PollScheduler {
 	#whenIdle: Array<() => void> = [];
 
 	constructor(options: PollSchedulerOptions) {
-		this.#options = { random: Math.random, ...options };
+		this.#options = { random: Math.random, retryInterval: options.interval, ...options };
 		this.#effective = options.interval;
 	}
 
@@ -85,11 +87,11 @@ export class PollScheduler {
 
 	/** Milliseconds from the end of a poll of `durationMs` to the start of the next. */
 	#wait(durationMs: number): number {
-		const { interval, maxPollShare, random, stretched } = this.#options;
+		const { interval, retryInterval, maxPollShare, random, stretched } = this.#options;
 		if (this.#failures > 0) {
 			// The first failure doubles the interval, the next one doubles it again.
-			const longest = Math.max(interval, LONGEST_BACKOFF_MS);
-			const ceiling = Math.min(longest, interval * 2 ** Math.min(this.#failures, 20));
+			const longest = Math.max(retryInterval, LONGEST_BACKOFF_MS);
+			const ceiling = Math.min(longest, retryInterval * 2 ** Math.min(this.#failures, 20));
 			return ceiling * (0.75 + 0.25 * random());
 		}
 		const rest = interval - durationMs;

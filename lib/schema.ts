@@ -159,9 +159,11 @@ function schema(numbers: boolean) {
 			/** Only these conntrack zones (0 is zone 0 only). Default: all. */
 			zones: list(u16, 'a list of zones').optional(),
 			/** Default: both. */
-			families: list(choice('ipv4', 'ipv6'), 'a list of ipv4 and ipv6').optional(),
+			families: list(choice('ipv4', 'ipv6'), 'a list of ipv4 and ipv6')
+				.min(1, { error: 'at least one of ipv4 and ipv6' })
+				.optional(),
 			/** Only these protocols. Default: all. */
-			protocols: list(protocol, 'a list of protocols').optional(),
+			protocols: list(protocol, 'a list of protocols').min(1, { error: 'at least one protocol' }).optional(),
 			/** Only connections with (mark & MASK) == VALUE. */
 			mark: mark.optional(),
 			/** Networks: a connection with either end inside is left out. */

@@ -8,7 +8,7 @@ export function selectionOf(settings: Settings): NativeSelection {
 		families,
 		zones,
 		exclude,
-		...(protocols !== undefined && protocols.length > 0 && { protocols }),
+		...(protocols !== undefined && { protocols }),
 		...(mark !== undefined && { mark }),
 		...(netns !== undefined && { netns }),
 	};

@@ -1,4 +1,4 @@
-/** What start.mjs and test.mjs share: is this a machine for it, and is what was built current? Plain Node. */
+/** What start.mjs, test.mjs and interop.mjs share: is this a machine for it, is what was built current. Plain Node. */
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, statSync, utimesSync } from 'node:fs';
 import { dirname, join } from 'node:path';

@@ -1,11 +1,11 @@
 /** A collector that resets every connection, two hundred times; then names with several addresses, and one that moves. */
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, writeFileSync } from 'node:fs';
+import { readdirSync, writeFileSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { FlowExporter } from '../../lib/index.ts';
+import { temporaryFolder } from '../support/folder.ts';
 import { collectGarbage } from '../support/garbage.ts';
 import { run, sleep, track, until } from '../support/kernel.ts';
 import { report } from '../support/report.ts';
@@ -136,7 +136,7 @@ function portOf(listening: Server): number {
 
 /** In this process's own mount namespace. */
 function hosts(addresses: string[], name: string): void {
-	const file = join(mkdtempSync(join(tmpdir(), 'hosts-')), 'hosts');
+	const file = join(temporaryFolder('hosts'), 'hosts');
 	writeFileSync(file, addresses.map((address) => `${address} ${name}\n`).join(''));
 	run('mount', '--bind', file, '/etc/hosts');
 }

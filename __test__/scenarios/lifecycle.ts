@@ -1,10 +1,13 @@
 /** Starts and stops in every order. */
 
-import { readdirSync } from 'node:fs';
+import { once } from 'node:events';
+import { readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { codeOf } from '../../lib/errors.ts';
 import { FlowExporter } from '../../lib/index.ts';
+import { temporaryFolder } from '../support/folder.ts';
 import { collectGarbage } from '../support/garbage.ts';
-import { track, until } from '../support/kernel.ts';
+import { track, unansweredFlows, until } from '../support/kernel.ts';
 
 track();
 const report: Record<string, unknown> = {};
@@ -45,6 +48,65 @@ const next = again.start();
 await again.stop();
 report['stopOfAWaitingStart'] = await next.then(() => 'started', codeOf);
 await ending;
+// Stops and starts in one turn: what counts is the last word.
+const calledOff = new FlowExporter(options);
+await calledOff.start();
+const off = [calledOff.stop(), calledOff.start().catch(codeOf), calledOff.stop()];
+report['calledOff'] = (await Promise.all(off))[1];
+await calledOff.start();
+report['startAfterCalledOff'] = calledOff.stats().state;
+const lastWord = [calledOff.stop(), calledOff.start().catch(codeOf), calledOff.stop(), calledOff.start()];
+report['lastWord'] = [(await Promise.all(lastWord))[1], calledOff.stats().state];
+await calledOff.stop();
+const restarted = new FlowExporter(options);
+const [given, , anew] = [restarted.start().catch(codeOf), restarted.stop(), restarted.start()];
+report['givenUp'] = await given;
+report['sameStartAnew'] = restarted.start() === anew;
+await anew;
+report['startedAnew'] = restarted.stats().state;
+await restarted.stop();
+
+// What the core refuses at the start is told, too, and a start that is waited for rejects.
+const wrong = new FlowExporter({ ...options, fields: ['noSuchElement'] });
+const told: unknown[] = [];
+wrong.on('error', (error) => told.push(codeOf(error)));
+report['refusedStart'] = [await wrong.start().catch(codeOf), told, wrong.stats().state];
+
+// A listener that throws does not keep a session from trying again.
+const uncaught: string[] = [];
+process.on('uncaughtException', ({ message }) => uncaught.push(message));
+const away = { url: 'tcp://127.0.0.1:1', reconnect: { initial: 50, max: 50 } };
+const misheard = new FlowExporter({ ...options, collectors: [away] });
+misheard.on('disconnect', () => {
+	throw new Error('a listener');
+});
+await misheard.start();
+await until('it has tried again', () => uncaught.length >= 3);
+report['uncaught'] = [...new Set(uncaught)];
+await misheard.stop();
+process.removeAllListeners('uncaughtException');
+
+// A file that cannot be finished: the stop goes on to its end.
+const folder = temporaryFolder('gone');
+const file = new FlowExporter({ ...options, collectors: [`file:${join(folder, 'flows.ipfix')}`] });
+const warnings: string[] = [];
+const reasons: string[] = [];
+file.on('warning', ({ code }) => warnings.push(code));
+file.on('disconnect', ({ reason }) => reasons.push(reason.split(':', 1)[0] ?? ''));
+const opened = once(file, 'connect');
+await file.start();
+await opened;
+await unansweredFlows('127.0.0.1', 10, 10);
+rmSync(folder, { recursive: true });
+await file.stop();
+report['folderGone'] = {
+	warnings,
+	reasons,
+	// Its last numbers are taken after all else.
+	exported: file.stats().table?.recordsCommitted,
+	collector: file.stats().collectors[0]?.state,
+};
+
 const unheard = new FlowExporter(options);
 void unheard.start();
 await unheard.stop();

@@ -1,13 +1,13 @@
 /** What stops do: the final poll, the state file, what cannot be sent, and signals to the command. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { createServer, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Collector, FlowExporter, type FlowRecord } from '../../lib/index.ts';
 import { account } from '../support/account.ts';
+import { temporaryFolder } from '../support/folder.ts';
 import {
 	flushKernel,
 	kernelFlows,
@@ -20,7 +20,7 @@ import {
 import { report } from '../support/report.ts';
 
 track();
-const folder = mkdtempSync(join(tmpdir(), 'stop-'));
+const folder = temporaryFolder('stop');
 const collector = new Collector({ listen: ['tcp://127.0.0.1:0'] });
 await collector.start();
 const records: FlowRecord[] = [];
@@ -111,12 +111,12 @@ const port = typeof bound === 'object' && bound !== null ? bound.port : 0;
 await unansweredFlows('127.0.0.1', 2_000, 20);
 const MAIN = fileURLToPath(new URL('../../lib/cli/main.ts', import.meta.url));
 
-async function command(gracePeriod: string): Promise<{ child: ChildProcess; said: () => string }> {
+function configured(gracePeriod: string, ...more: string[]): string {
 	const config = join(folder, 'run.yaml');
 	writeFileSync(
 		config,
 		[
-			`collectors: [tcp://127.0.0.1:${port}]`,
+			...more,
 			'pollInterval: 100ms',
 			'activeTimeout: 100ms',
 			'idleTimeout: 100ms',
@@ -125,6 +125,11 @@ async function command(gracePeriod: string): Promise<{ child: ChildProcess; said
 			'',
 		].join('\n'),
 	);
+	return config;
+}
+
+async function command(gracePeriod: string): Promise<{ child: ChildProcess; said: () => string }> {
+	const config = configured(gracePeriod, `collectors: [tcp://127.0.0.1:${port}]`);
 	const child = spawn(
 		process.execPath,
 		['--import=tsx', MAIN, 'run', '--config', config, '--log-format', 'json'],
@@ -163,6 +168,24 @@ patient.child.kill('SIGTERM');
 const once_ = await ended(patient);
 deaf.close();
 
+// Nobody reads the records of a run without a collector: far more of them than a pipe holds.
+const unread = spawn(
+	process.execPath,
+	[
+		...['--import=tsx', MAIN, 'run', '--config', configured('500ms'), '--log-format', 'json'],
+		...['--log-level', 'debug'],
+	],
+	{ stdio: ['ignore', 'pipe', 'pipe'] },
+);
+let unreadSaid = '';
+unread.stderr.setEncoding('utf8').on('data', (text: string) => {
+	unreadSaid += text;
+});
+await until('it has exported', () => unreadSaid.includes('"msg":"exported"'));
+await sleep(500);
+unread.kill('SIGTERM');
+const unreadEnd = await once(unread, 'exit');
+
 report({
 	finalPoll,
 	stateful,
@@ -172,6 +195,8 @@ report({
 		afterCopies,
 		second: second_,
 		once: once_,
+		unread: unreadEnd,
+		unreadSaid: unreadSaid.includes('nobody reads stdout'),
 		left: /LEFT_AT_STOP/.test(patient.said()),
 	},
 });

@@ -1,14 +1,14 @@
 /** TLS with certificates made here: a collector that wants a client certificate, wrong ones on both sides, renewal. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, renameSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TlsOptions } from 'node:tls';
 import { FlowExporter } from '../../lib/index.ts';
 import { account } from '../support/account.ts';
 import { makeAuthority, makeCertificate, revoke } from '../support/certificates.ts';
 import { FaultyCollector } from '../support/faulty_collector.ts';
+import { temporaryFolder } from '../support/folder.ts';
 import {
 	flushKernel,
 	kernelFlows,
@@ -79,7 +79,7 @@ async function attempt(credentials: Record<string, string>, to: FaultyCollector 
 }
 
 async function alertFor(credentials: Record<string, string>) {
-	const folder = mkdtempSync(join(tmpdir(), 'alert-'));
+	const folder = temporaryFolder('alert');
 	for (const [name, text] of Object.entries({ ca: ca.cert, cert: server.cert, key: server.key }))
 		writeFileSync(join(folder, name), text);
 	const port = 20_000 + (process.pid % 10_000);
@@ -135,7 +135,7 @@ const exported = account(kernel, right.records);
 
 /** Renewal under load: by changed files, by a broken change, by request. */
 flushKernel();
-const folder = mkdtempSync(join(tmpdir(), 'renewal-'));
+const folder = temporaryFolder('renewal');
 const path = (name: string) => join(folder, name);
 function install({ cert, key }: { cert: string; key: string }): void {
 	for (const [name, text] of [

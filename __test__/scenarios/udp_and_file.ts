@@ -4,11 +4,11 @@
  */
 import { createSocket, Socket } from 'node:dgram';
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { Collector, FlowExporter, type FlowRecord } from '../../lib/index.ts';
 import { account } from '../support/account.ts';
+import { temporaryFolder } from '../support/folder.ts';
 import { flushKernel, kernelFlows, sleep, track, unansweredFlows, until } from '../support/kernel.ts';
 import { sumByFlow } from '../support/records.ts';
 import { report } from '../support/report.ts';
@@ -22,7 +22,7 @@ const { port } = reserved.address();
 reserved.close();
 await once(reserved, 'close');
 
-const folder = mkdtempSync(join(tmpdir(), 'file-'));
+const folder = temporaryFolder('file');
 const file = join(folder, 'flows.ipfix');
 
 /** Every seventh datagram of the exporter meets a full send buffer first: it is not sent, and the error is told. */

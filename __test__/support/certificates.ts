@@ -1,8 +1,8 @@
 /** Certificates made by openssl, as PEM text. */
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { temporaryFolder } from './folder.ts';
 
 export interface Certified {
 	cert: string;
@@ -22,7 +22,7 @@ function openssl(folder: string, ...args: string[]): void {
 }
 
 export function makeAuthority(name: string): Authority {
-	const folder = mkdtempSync(join(tmpdir(), 'authority-'));
+	const folder = temporaryFolder('authority');
 	writeFileSync(join(folder, 'index.txt'), '');
 	writeFileSync(join(folder, 'crlnumber'), '01\n');
 	writeFileSync(

@@ -55,11 +55,20 @@ export class Loopback {
 		}
 	}
 
-	/** After the exporter has stopped: reads out what is on its way, prints it, closes. */
-	async finish(): Promise<void> {
-		while (this.#collector.stats().sessions > 0)
+	/**
+	 * After the exporter has stopped: reads out what is on its way, prints it, closes. False: that took longer than
+	 * `patience` milliseconds, because nobody reads the output, and the rest was given up.
+	 */
+	async finish(patience: number): Promise<boolean> {
+		const end = performance.now() + patience;
+		while (this.#collector.stats().sessions > 0 && performance.now() < end)
 			await new Promise((resolve) => setTimeout(resolve, READ_OUT_MS));
 		await this.#collector.stop();
-		await this.#printing;
+		let timer: NodeJS.Timeout | undefined;
+		const limit = new Promise<boolean>((resolve) => {
+			timer = setTimeout(() => resolve(false), Math.max(READ_OUT_MS, end - performance.now()));
+		});
+		const printed = Promise.resolve(this.#printing).then(() => true);
+		return await Promise.race([printed, limit]).finally(() => clearTimeout(timer));
 	}
 }

@@ -21,6 +21,12 @@ export class Output {
 		this.gone.catch(() => undefined);
 	}
 
+	/** What is written and was not read yet is given up, so that the process can end. */
+	abandon(): void {
+		this.#closed = true;
+		process.stdout.destroy();
+	}
+
 	/** Writes `lines` lines, as far as the limit allows. False: no more is wanted. */
 	async write(text: Buffer | string, lines: number): Promise<boolean> {
 		if (this.#closed || this.#written >= this.#limit) return false;

@@ -47,8 +47,8 @@ export async function serve(
 	});
 	const renew = () => exporter.renewCertificates();
 	process.on('SIGHUP', renew);
+	const output = new Output(limit);
 	if (loopback !== undefined) {
-		const output = new Output(limit);
 		output.gone.then(stop, fail);
 		loopback.print(exporter, output, stop);
 	}
@@ -68,7 +68,10 @@ export async function serve(
 	await stopped;
 	stopping = true;
 	await exporter.stop();
-	await loopback?.finish();
+	if (loopback !== undefined && !(await loopback.finish(settings.gracePeriod))) {
+		log.warn('nobody reads stdout: records that were not printed yet are given up');
+		output.abandon();
+	}
 	await metrics?.close();
 	releaseSignals();
 	process.off('SIGHUP', renew);

@@ -72,7 +72,8 @@ export class FileSession extends Session {
 		while (octets < WRITE_OCTETS) {
 			const outgoing = this.outbox.next();
 			if (outgoing === undefined) break;
-			const header = this.wire.stamp(outgoing.message);
+			const header = this.stamp(outgoing.message);
+			if (header === undefined) return;
 			chunks.push(header, outgoing.message.body);
 			octets += header.length + outgoing.message.body.length;
 			messages += 1;
@@ -133,6 +134,9 @@ export class FileSession extends Session {
 		const file = this.#file;
 		if (file === undefined) return;
 		this.#file = undefined;
+		// A write under way may still get there; one that failed was cut off.
+		if (this.#writing !== undefined)
+			for (const outgoing of this.outbox.unsettled) outgoing.mayHaveArrived = true;
 		const settled = this.#writing ?? Promise.resolve();
 		settled.catch(() => undefined).finally(() => file.close().catch(() => undefined));
 	}

@@ -1,7 +1,7 @@
 /**
  * What a session holds for its collector. Parcels enter by `put`; their messages are queued, then unsettled, then
  * settled in the order in which they were written. When the connection breaks, those left are retained by parcel
- * until it is known whether they are to be forgotten (`discard`) or sent again first thing (`keep`, `takeKept`).
+ * until it is known whether they are to be forgotten (`discard`) or sent again first thing (`keep`, `requeueKept`).
  */
 import { type Amount, add, nothing, type Outgoing, type Parcel, sizeOf } from './parcel.ts';
 

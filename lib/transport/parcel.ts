@@ -21,7 +21,7 @@ export interface Outgoing {
 	end: number;
 	/** Before this offset has left, the collector cannot have all of it. Ciphers and write calls put `end` later. */
 	leastEnd: number;
-	/** Set when the connection breaks: all of it had left, so that it may have arrived unacknowledged. */
+	/** Set when the connection breaks: all of it was handed over, so that it may have arrived unacknowledged. */
 	mayHaveArrived: boolean;
 }
 

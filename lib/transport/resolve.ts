@@ -12,16 +12,21 @@ const MOST_ADDRESSES = 16;
 
 /**
  * All addresses in the resolver's order, families alternating, so that one family's broken route does not use up
- * the attempt. Rejects after `timeout` milliseconds: the resolver itself may wait for minutes.
+ * the attempt. Rejects after `timeout` milliseconds, for the resolver itself may wait for minutes, and when `signal`
+ * aborts.
  */
-export async function resolve(host: string, timeout: number): Promise<Address[]> {
+export async function resolve(host: string, timeout: number, signal: AbortSignal): Promise<Address[]> {
 	const family = isIP(host);
 	if (family !== 0) return [{ address: host, family: family === 4 ? 4 : 6 }];
+	if (signal.aborted) throw new Error('given up');
 	let timer: NodeJS.Timeout | undefined;
+	let abort: () => void = () => undefined;
 	try {
 		const found = await Promise.race([
 			lookup(host, { all: true, verbatim: true }),
 			new Promise<never>((_, reject) => {
+				abort = () => reject(new Error('given up'));
+				signal.addEventListener('abort', abort);
 				timer = setTimeout(
 					() => reject(new Error(`no answer to the name ${host} within ${timeout} ms`)),
 					timeout,
@@ -34,6 +39,7 @@ export async function resolve(host: string, timeout: number): Promise<Address[]>
 		);
 	} finally {
 		clearTimeout(timer);
+		signal.removeEventListener('abort', abort);
 	}
 }
 

@@ -8,6 +8,8 @@
  * first thing after reconnecting). Read `SessionState` (session_host.ts) and
  * `Parcel` (parcel.ts) first.
  */
+import { messageOf, toError } from '../errors.ts';
+import type { NativeMessage } from '../native.ts';
 import type { CollectorSettings } from '../options.ts';
 import { Backoff } from './backoff.ts';
 import { Outbox } from './outbox.ts';
@@ -122,7 +124,9 @@ export abstract class Session {
 			this.#state = 'draining';
 			await this.#emptied();
 			// It may have broken or been closed meanwhile.
-			if (this.state === 'draining') await this.finish();
+			if (this.state === 'draining') {
+				await this.finish().catch((error: unknown) => this.broke(messageOf(error)));
+			}
 		}
 		this.close();
 	}
@@ -177,7 +181,7 @@ export abstract class Session {
 		if (this.#state !== 'open') return;
 		clearInterval(this.#optionsTimer);
 		this.#optionsTimer = setInterval(() => {
-			this.wire.queueOptions();
+			this.withCore(() => this.wire.queueOptions());
 			this.pump();
 		}, OPTIONS_INTERVAL_MS).unref();
 		this.listener.opened(this);
@@ -211,8 +215,24 @@ export abstract class Session {
 			this.listener.broken(this, reason, null);
 			return;
 		}
+		this.#timer = setTimeout(() => this.#begin(), this.#lastDelay);
 		this.listener.broken(this, reason, this.#lastDelay);
-		if (this.state === 'backoff') this.#timer = setTimeout(() => this.#begin(), this.#lastDelay);
+	}
+
+	/** The header with which a message leaves now. Undefined: the core refused it, and the session is broken. */
+	protected stamp(message: NativeMessage): Buffer | undefined {
+		return this.withCore(() => this.wire.stamp(message));
+	}
+
+	/** Sockets and timers call in here, and none of them could do anything with an error of the core. */
+	protected withCore<T>(call: () => T): T | undefined {
+		try {
+			return call();
+		} catch (error) {
+			this.broke(messageOf(error));
+			this.host.coreFailed(toError(error));
+			return undefined;
+		}
 	}
 
 	/**

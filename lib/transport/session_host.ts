@@ -38,6 +38,8 @@ export interface SessionHost {
 	wire(format: number): NativeSession;
 	addOwn(own: OwnSession): void;
 	removeOwn(own: OwnSession): void;
+	/** The core refused a call that must not fail. */
+	coreFailed(error: Error): void;
 	/** What options records say of the whole exporter. */
 	losses(): Amount & { from: number; to: number };
 	/** Octets that one session may hold unsettled. */

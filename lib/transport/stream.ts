@@ -3,8 +3,7 @@
  * message is settled when the collector's kernel has acknowledged its last octet.
  *
  * The kernel's word is TCP_INFO: octets of the raw socket that were acknowledged, and that have left. It holds while a
- * write is under way and after a reset, where what SIOCOUTQ tells is only the difference to an unknown. What the
- * collector's kernel took and its program never read is beyond it.
+ * write is under way and after a reset. What the collector's kernel took and its program never read is beyond it.
  */
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -20,7 +19,7 @@ import { Session } from './session.ts';
 export interface Link {
 	/** Where messages are written. */
 	readonly stream: Duplex;
-	/** The TCP socket below, whose octets SIOCOUTQ counts. */
+	/** The TCP socket below, whose octets the kernel's TCP_INFO counts. */
 	readonly raw: Socket;
 }
 
@@ -66,7 +65,7 @@ export abstract class StreamSession extends Session {
 
 	async #dialAll(signal: AbortSignal): Promise<Link> {
 		const { host, port } = this.settings.target as NetworkTarget;
-		const addresses = await resolve(host, this.settings.connectTimeout);
+		const addresses = await resolve(host, this.settings.connectTimeout, signal);
 		const reasons: string[] = [];
 		for (const address of addresses) {
 			if (signal.aborted) break;
@@ -115,7 +114,8 @@ export abstract class StreamSession extends Session {
 		while (octets < WRITE_OCTETS) {
 			const outgoing = this.outbox.next();
 			if (outgoing === undefined) break;
-			const header = this.wire.stamp(outgoing.message);
+			const header = this.stamp(outgoing.message);
+			if (header === undefined) return;
 			chunks.push(header, outgoing.message.body);
 			octets += header.length + outgoing.message.body.length;
 			outgoing.leastEnd = before + octets;

@@ -1,5 +1,6 @@
 /** IPFIX over TCP (RFC 7011 section 10.4). */
 import { connect, type Socket } from 'node:net';
+import { toError } from '../errors.ts';
 import type { OwnSession } from '../native.ts';
 import { explain } from './reasons.ts';
 import type { Address } from './resolve.ts';
@@ -51,10 +52,16 @@ export function dialTcp(
 		process.nextTick(() => {
 			const { localAddress, localPort } = socket;
 			if (localAddress === undefined || localPort === undefined) return;
-			own = { protocol: TCP, localAddress, localPort, remoteAddress: address, remotePort: port };
-			host.addOwn(own);
+			const mine = { protocol: TCP, localAddress, localPort, remoteAddress: address, remotePort: port };
+			try {
+				host.addOwn(mine);
+				own = mine;
+			} catch (error) {
+				socket.destroy(toError(error));
+			}
 		});
 		signal.addEventListener('abort', abort);
+		if (signal.aborted) abort();
 		socket.once('error', (error) => {
 			settled();
 			reject(new Error(explain(error), { cause: error }));

@@ -109,8 +109,9 @@ export class TlsSession extends StreamSession {
 				stream.off('error', onError).off('close', onClose).off('end', onClose).off('session', accepted);
 				resolve(stream);
 			};
-			signal.addEventListener('abort', abort);
 			stream.on('error', onError).on('close', onClose).on('end', onClose);
+			signal.addEventListener('abort', abort);
+			if (signal.aborted) abort();
 			// Alerts arrive only while the stream is read.
 			stream.resume();
 			stream.once('secureConnect', () => {

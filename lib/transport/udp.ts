@@ -38,23 +38,25 @@ export class UdpSession extends Session {
 	/** The last data datagram that the kernel took: the one a refusal is about. */
 	#last: Outgoing | undefined;
 	#refused = false;
-	#attempt = 0;
+	/** The data datagram that the kernel was given and has not said whether it took. */
+	#handed: Outgoing | undefined;
+	#abort: AbortController | undefined;
 	#failures = 0;
 
 	protected connect(): void {
-		this.#attempt += 1;
-		const attempt = this.#attempt;
-		this.#open(attempt).catch((error: unknown) => {
-			if (attempt === this.#attempt) this.broke(messageOf(error));
+		this.#abort = new AbortController();
+		const { signal } = this.#abort;
+		this.#open(signal).catch((error: unknown) => {
+			if (!signal.aborted) this.broke(messageOf(error));
 		});
 	}
 
-	async #open(attempt: number): Promise<void> {
+	async #open(signal: AbortSignal): Promise<void> {
 		const { host, port } = this.settings.target as NetworkTarget;
-		const addresses = await resolve(host, this.settings.connectTimeout);
+		const addresses = await resolve(host, this.settings.connectTimeout, signal);
 		// Which address answers shows only by refusals: each of them moves on to the next.
 		const target = addresses[this.#failures % addresses.length];
-		if (attempt !== this.#attempt) return;
+		if (signal.aborted) return;
 		if (target === undefined) throw new Error(`no address for the name ${host}`);
 		const { address, family } = target;
 		// Connecting to a literal address: the name was resolved above.
@@ -66,16 +68,22 @@ export class UdpSession extends Session {
 		socket.on('error', (error) => this.#failed(socket, error, undefined));
 		socket.connect(port, address, () => {
 			if (this.#socket !== socket) return;
-			const local = socket.address();
-			this.#own = {
-				protocol: UDP,
-				localAddress: local.address,
-				localPort: local.port,
-				remoteAddress: address,
-				remotePort: port,
-			};
-			this.host.addOwn(this.#own);
-			this.wire.open(this.#datagramSize(socket, family));
+			try {
+				const local = socket.address();
+				const own = {
+					protocol: UDP,
+					localAddress: local.address,
+					localPort: local.port,
+					remoteAddress: address,
+					remotePort: port,
+				};
+				this.host.addOwn(own);
+				this.#own = own;
+				this.wire.open(this.#datagramSize(socket, family));
+			} catch (error) {
+				this.broke(messageOf(error));
+				return;
+			}
 			this.#sending = false;
 			this.#last = undefined;
 			this.#sendControl(socket, () => {
@@ -84,7 +92,7 @@ export class UdpSession extends Session {
 						if (this.#socket !== socket) return;
 						this.#refused = false;
 						// Sends the templates again: a refusal still under way shows at this send.
-						this.opened(undefined);
+						this.withCore(() => this.opened(undefined));
 					},
 					this.#refused ? QUIET_AFTER_REFUSAL_MS : QUIET_MS,
 				);
@@ -133,7 +141,10 @@ export class UdpSession extends Session {
 		const socket = this.#socket;
 		if (socket === undefined || this.#sending || !(this.isOpen || this.state === 'draining')) return;
 		this.#sending = true;
-		if (this.wire.control.length === 0 && this.#templatesAreOld()) this.wire.queueTemplates();
+		if (this.wire.control.length === 0 && this.#templatesAreOld()) {
+			this.withCore(() => this.wire.queueTemplates());
+			if (this.#socket !== socket) return;
+		}
 		this.#sendControl(socket, () => this.#sendNext(socket));
 	}
 
@@ -151,7 +162,9 @@ export class UdpSession extends Session {
 			this.#sending = false;
 			return;
 		}
-		this.#send(socket, [this.wire.stamp(outgoing.message), outgoing.message.body], outgoing, () => {
+		const header = this.stamp(outgoing.message);
+		if (header === undefined) return;
+		this.#send(socket, [header, outgoing.message.body], outgoing, () => {
 			this.#last = outgoing;
 			this.#packetsSinceTemplates += 1;
 			this.settleOldest();
@@ -161,8 +174,10 @@ export class UdpSession extends Session {
 	}
 
 	#send(socket: Socket, parts: Buffer[], outgoing: Outgoing | undefined, sent: () => void): void {
+		this.#handed = outgoing;
 		socket.send(parts, (error, octets) => {
 			if (this.#socket !== socket) return;
+			this.#handed = undefined;
 			if (error === null) {
 				this.sentBytes += octets;
 				sent();
@@ -187,7 +202,7 @@ export class UdpSession extends Session {
 			if (this.#last !== undefined && this.#last !== unsent) {
 				const lost = nothing();
 				add(lost, this.#last.message);
-				this.countMissed('refused', lost);
+				this.countMissed('udp_refused', lost);
 			}
 			this.#last = undefined;
 			this.broke('datagram refused: nothing listens on the port');
@@ -197,12 +212,15 @@ export class UdpSession extends Session {
 	}
 
 	protected disconnect(): void {
-		this.#attempt += 1;
+		this.#abort?.abort();
 		clearTimeout(this.#timer);
 		const socket = this.#socket;
 		if (socket === undefined) return;
 		this.#socket = undefined;
 		this.#sending = false;
+		// It may leave after all, and is sent again.
+		if (this.#handed !== undefined) this.#handed.mayHaveArrived = true;
+		this.#handed = undefined;
 		const own = this.#own;
 		this.#own = undefined;
 		socket.removeAllListeners('error').on('error', () => undefined);
