@@ -139,8 +139,8 @@ impl FlowTable {
         else {
             return false;
         };
-        let mut budget = 2 * CHANGED;
-        for _ in 0..CHANGED {
+        let mut budget = CHANGED;
+        for _ in 0..CHANGED / 2 {
             let authority = Authority {
                 slots: &self.slots,
                 timeouts: self.timeouts,
