@@ -27,7 +27,7 @@ export interface ExporterEvents {
 	disconnect: [{ collector: string; reason: string; retryInMs: number | null }];
 	/** Something to know that the exporter lives with. */
 	warning: [{ code: string; message: string }];
-	/** Once: it has stopped for good. */
+	/** Once: it could not be started, or has stopped for good. */
 	error: [Error];
 }
 

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { type AgentError, messageOf, OptionError } from '../errors.ts';
 import { writeStderr } from '../stderr.ts';
+import { exitWhenRead } from './output.ts';
 import { addFlags } from './settings.ts';
 
 const USAGE_CODES: ReadonlySet<string> = new Set(['ERR_OPTION', 'ERR_CONFIG', 'ERR_INVALID_OPTION']);
@@ -91,4 +92,4 @@ async function main(): Promise<number> {
 }
 
 const code = await main();
-process.stdout.write('', () => process.exit(code));
+exitWhenRead(code);

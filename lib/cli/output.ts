@@ -1,6 +1,15 @@
 /** Lines on stdout, no faster than they are read. When the reader goes away, the work is done: `gone` resolves. */
 import { codeOf, toError } from '../errors.ts';
 
+/** What was written to stdout and not read yet is not waited for. */
+let abandoned = false;
+
+/** Ends the process when all of stdout is read, or nobody waits for that any more. */
+export function exitWhenRead(code: number): void {
+	if (abandoned) process.exit(code);
+	process.stdout.write('', () => process.exit(code));
+}
+
 export class Output {
 	/** Resolves when nobody reads stdout any more; rejects when it cannot be written for another reason. */
 	readonly gone: Promise<void>;
@@ -24,7 +33,7 @@ export class Output {
 	/** What is written and was not read yet is given up, so that the process can end. */
 	abandon(): void {
 		this.#closed = true;
-		process.stdout.destroy();
+		abandoned = true;
 	}
 
 	/** Writes `lines` lines, as far as the limit allows. False: no more is wanted. */
