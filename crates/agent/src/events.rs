@@ -17,8 +17,8 @@ use flow_table::{Observation, Scope};
 use netfilter::{EventGroups, EventKind, EventOptions, EventSocket, Received};
 use rustix::event::{PollFd, PollFlags};
 
+use crate::admission::Strangers;
 use crate::observation::observation;
-use crate::poll::Strangers;
 use crate::selection::Selection;
 use crate::shared::{Shared, lock};
 use crate::wake::Bell;

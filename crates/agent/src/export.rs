@@ -8,45 +8,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use flow_table::{Batch, FlowTable, Now, Record, Taken, Tuple};
-use ipfix::{Body, BodyEncoder, Flow, Format, Profile, Pushed};
+use ipfix::{Body, BodyEncoder, Flow, Format, Pushed};
 
 use crate::Error;
-
-/// How records are encoded for a collector.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FormatSpec {
-    /// Which elements.
-    pub profile: ProfileName,
-    /// Observation domain of the flow records.
-    pub domain: u32,
-    /// The most octets of a message, header included.
-    pub max_message_size: usize,
-}
-
-/// A profile by name.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ProfileName {
-    /// The standard elements, or those of them that are named, in that order.
-    Standard(Option<Vec<String>>),
-    /// What Antrea's flow aggregator reads.
-    Antrea,
-}
-
-impl FormatSpec {
-    fn compile(&self) -> Result<Format, Error> {
-        let profile = match &self.profile {
-            ProfileName::Standard(fields) => Profile::standard(fields.as_deref())
-                .map_err(|error| Error::Format(error.to_string()))?,
-            ProfileName::Antrea => Profile::antrea(),
-        };
-        Format::new(&profile, self.domain, self.max_message_size)
-            .map_err(|error| Error::Format(error.to_string()))
-    }
-}
-
-/// A format that was added to an exporter.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FormatId(pub u32);
+use crate::format::{FormatId, FormatSpec};
 
 /// A batch that is not settled yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -10,7 +10,8 @@ use flow_table::{FlowTable, InitialDelta, WhenFull};
 use ipfix::Format;
 use netfilter::netns::Netns;
 
-use crate::export::{BatchId, EncodedBatch, Export, FormatId, FormatSpec};
+use crate::export::{BatchId, EncodedBatch, Export};
+use crate::format::{FormatId, FormatSpec};
 use crate::kernel_thread::{self, KernelSide};
 use crate::notice::Notice;
 use crate::own_sessions::OwnSession;

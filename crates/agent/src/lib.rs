@@ -6,12 +6,14 @@
 //!
 //! Read [`Exporter`] and [`Selection`] first.
 
+mod admission;
 mod clock;
 mod dump;
 mod error;
 mod events;
 mod export;
 mod exporter;
+mod format;
 mod kernel_thread;
 mod notice;
 mod observation;
@@ -28,8 +30,9 @@ mod warning;
 pub use clock::now;
 pub use dump::{Dumped, dump};
 pub use error::Error;
-pub use export::{Amount, BatchId, EncodedBatch, FormatId, FormatSpec, ProfileName};
+pub use export::{Amount, BatchId, EncodedBatch};
 pub use exporter::{Config, Exporter, Stats};
+pub use format::{FormatId, FormatSpec, ProfileName};
 pub use notice::{Notice, PollSummary};
 pub use own_sessions::OwnSession;
 pub use selection::{Network, Selection, SelectionError};

@@ -5,13 +5,13 @@
 
 use std::time::Instant;
 
-use flow_table::{Admission, NamesId, Observation, Poll, Progress, Scope};
+use flow_table::{Observation, Poll, Progress, Scope};
 use netfilter::{ConntrackSocket, Counts, DumpOutcome, Family, ZonePlan};
 
+use crate::admission::Strangers;
 use crate::events::{self, EventReader};
 use crate::notice::PollSummary;
 use crate::observation::observation;
-use crate::own_sessions::OwnSessions;
 use crate::refresh::{Refreshed, refresh};
 use crate::selection::Selection;
 use crate::shared::Shared;
@@ -228,26 +228,6 @@ struct Pass {
     ipv6: u64,
     malformed: u64,
     complete: bool,
-}
-
-/// Admits every connection with a selected mark but the agent's own.
-pub(crate) struct Strangers<'a> {
-    own: &'a mut OwnSessions,
-    selection: &'a Selection,
-}
-
-impl<'a> Strangers<'a> {
-    pub(crate) fn new(own: &'a mut OwnSessions, selection: &'a Selection) -> Self {
-        Self { own, selection }
-    }
-}
-
-impl Admission for Strangers<'_> {
-    fn admit(&mut self, observation: &Observation) -> Option<NamesId> {
-        let admitted =
-            self.selection.marks(observation.mark) && !self.own.meets(&observation.original);
-        admitted.then_some(NamesId(0))
-    }
 }
 
 /// Does the table's slices of work, giving the lock back between them.

@@ -7,8 +7,8 @@
 use flow_table::{Answer, Observation, RefreshKey};
 use netfilter::{ConntrackSocket, Query, Tuple};
 
+use crate::admission::Strangers;
 use crate::observation::observation;
-use crate::poll::Strangers;
 use crate::selection::Selection;
 use crate::shared::Shared;
 use crate::{Error, now};

@@ -3,14 +3,16 @@
 use std::cell::{RefCell, RefMut};
 use std::rc::{Rc, Weak};
 
-use agent::{BatchId, EncodedBatch, FormatId, Notice};
+use agent::{BatchId, EncodedBatch, FormatId};
 use ipfix::Format;
 use napi::bindgen_prelude::{Buffer, Function};
 use napi::{CleanupEnvHook, Env};
 use napi_derive::napi;
 
-use crate::convert::{self, NativeConfig, NativeFormat, NativeLoss, NativeOwnSession, count, size};
+use crate::convert::{self, NativeConfig, NativeFormat, NativeLoss, NativeOwnSession, count};
 use crate::errors::{self, Result, error};
+use crate::notice::{self, NativeNotice};
+use crate::snapshot::{self, NativeStats};
 use crate::wake::waker;
 
 /// The sets of one message; its header is each session's own.
@@ -43,54 +45,6 @@ pub struct NativeAmount {
     pub records: f64,
     pub packets: f64,
     pub octets: f64,
-}
-
-/// What one poll saw.
-#[napi(object)]
-pub struct NativePollSummary {
-    pub ipv4: f64,
-    pub ipv6: f64,
-    pub kernel_entries: f64,
-    pub kernel_max: f64,
-    pub added: f64,
-    pub ended: f64,
-    pub duration_ms: f64,
-    pub complete: bool,
-}
-
-/// What the kernel thread says. `poll` is there for kind `poll`, `code` and `message` for failures and warnings.
-#[napi(object)]
-pub struct NativeNotice {
-    #[napi(ts_type = "'poll' | 'pollFailed' | 'due' | 'saved' | 'warning' | 'fatal'")]
-    pub kind: String,
-    pub code: Option<String>,
-    pub message: Option<String>,
-    pub poll: Option<NativePollSummary>,
-    /// Of `poll` and `pollFailed`: it answers a call of `poll()`; otherwise lost events made it necessary.
-    pub asked: bool,
-}
-
-/// A snapshot.
-#[napi(object)]
-pub struct NativeStats {
-    pub connections: f64,
-    pub idle: f64,
-    pub ended: f64,
-    pub queued: f64,
-    pub in_flight: f64,
-    pub table_bytes: f64,
-    pub max_connections: f64,
-    pub kernel_entries: f64,
-    pub kernel_max: f64,
-    pub polls: f64,
-    pub poll_failures: f64,
-    pub incomplete_dumps: f64,
-    pub malformed_messages: f64,
-    pub event_overruns: f64,
-    pub refused_connections: f64,
-    pub refused_total: f64,
-    pub records_committed: f64,
-    pub losses: Vec<NativeLoss>,
 }
 
 /// One exporter: a flow table, a kernel thread, batches in flight.
@@ -144,7 +98,12 @@ impl NativeExporter {
     /// What happened since the last call.
     #[napi(catch_unwind)]
     pub fn notices(&self) -> Result<Vec<NativeNotice>> {
-        Ok(self.exporter()?.notices().into_iter().map(notice).collect())
+        Ok(self
+            .exporter()?
+            .notices()
+            .into_iter()
+            .map(notice::notice)
+            .collect())
     }
 
     /// Adds a format, or finds the same one.
@@ -222,7 +181,7 @@ impl NativeExporter {
     /// A snapshot.
     #[napi(catch_unwind)]
     pub fn stats(&self) -> Result<NativeStats> {
-        Ok(stats(&self.exporter()?.stats()))
+        Ok(snapshot::stats(&self.exporter()?.stats()))
     }
 
     /// Cancels a poll under way, joins the kernel thread and lets go of everything: other calls throw `ERR_CLOSED` from
@@ -282,67 +241,5 @@ fn message(body: ipfix::Body) -> NativeMessage {
         packets: count(body.packets),
         octets: count(body.total_octets),
         body: body.sets().to_vec().into(),
-    }
-}
-
-fn notice(notice: Notice) -> NativeNotice {
-    let (kind, code, message, asked) = match &notice {
-        Notice::Poll(summary) => ("poll", None, None, summary.asked),
-        Notice::PollFailed {
-            code,
-            message,
-            asked,
-        } => ("pollFailed", Some(code), Some(message), *asked),
-        Notice::Due => ("due", None, None, false),
-        Notice::Saved => ("saved", None, None, false),
-        Notice::Warning { code, message } => ("warning", Some(code), Some(message), false),
-        Notice::Fatal { code, message } => ("fatal", Some(code), Some(message), false),
-    };
-    NativeNotice {
-        kind: kind.to_owned(),
-        code: code.map(|code| (*code).to_owned()),
-        message: message.cloned(),
-        poll: match notice {
-            Notice::Poll(summary) => Some(poll_summary(&summary)),
-            _ => None,
-        },
-        asked,
-    }
-}
-
-fn poll_summary(summary: &agent::PollSummary) -> NativePollSummary {
-    NativePollSummary {
-        ipv4: count(summary.ipv4),
-        ipv6: count(summary.ipv6),
-        kernel_entries: f64::from(summary.kernel_entries),
-        kernel_max: f64::from(summary.kernel_max),
-        added: count(summary.added),
-        ended: count(summary.ended),
-        duration_ms: summary.duration_ms,
-        complete: summary.complete,
-    }
-}
-
-fn stats(stats: &agent::Stats) -> NativeStats {
-    let table = &stats.table;
-    NativeStats {
-        connections: size(table.connections),
-        idle: size(table.idle),
-        ended: size(table.ended),
-        queued: size(table.queued),
-        in_flight: size(table.in_flight),
-        table_bytes: size(table.bytes),
-        max_connections: size(stats.max_connections),
-        kernel_entries: f64::from(stats.kernel.entries),
-        kernel_max: f64::from(stats.kernel.max),
-        polls: count(stats.kernel.polls),
-        poll_failures: count(stats.kernel.poll_failures),
-        incomplete_dumps: count(stats.kernel.incomplete_dumps),
-        malformed_messages: count(stats.kernel.malformed_messages),
-        event_overruns: count(stats.kernel.event_overruns),
-        refused_connections: size(table.refused),
-        refused_total: count(table.refused_total),
-        records_committed: count(stats.records_committed),
-        losses: convert::losses(&table.losses),
     }
 }

@@ -15,7 +15,9 @@ mod decoder;
 mod dump;
 mod errors;
 mod exporter;
+mod notice;
 mod session;
+mod snapshot;
 mod socket;
 mod wake;
 
