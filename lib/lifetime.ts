@@ -92,7 +92,7 @@ export class Lifetime {
 				this.#warn(
 					'POLL_STRETCHED',
 					`a poll took ${Math.round(duration)} ms: polls are now up to ${Math.round(interval)} ms apart, so that they ` +
-						`take at most ${this.#settings.maxPollShare * 100} % of the time`,
+						`take at most ${this.#settings.maxPollShare * 100} % of the time (maxPollShare); a quicker one brings them back`,
 				),
 		});
 		const firstPoll = new Promise<void>((resolve, reject) => {
