@@ -95,7 +95,7 @@ fn system(operation: &str, errno: rustix::io::Errno) -> napi::Error<crate::error
 mod ioctl {
     #![allow(
         unsafe_code,
-        reason = "a raw descriptor comes from Node, and two socket questions lack a safe form"
+        reason = "a raw descriptor comes from Node, and some socket questions lack a safe form"
     )]
 
     use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
