@@ -10,6 +10,7 @@ interface Report {
 	heard: number[];
 	keepAlive: string;
 	firstAttempt: string;
+	toItself: string[];
 }
 
 const result = inNamespace<Report>('cycles');
@@ -33,4 +34,11 @@ test('a name is resolved again at every attempt', async (t) => {
 
 test('a session that is quiet is kept alive', async (t) => {
 	t.regex((await result).keepAlive, /^ESTAB .*timer:\(keepalive,/);
+});
+
+test('a socket that connected to itself is no collector', async (t) => {
+	t.deepEqual((await result).toItself, [
+		'127.0.0.1:40000: connected to itself: nobody listens there',
+		'connected to itself: nobody listens there',
+	]);
 });

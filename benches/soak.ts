@@ -6,7 +6,7 @@ import { fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { sleep, track, until } from '../__test__/support/kernel.ts';
+import { COLLECTOR_PORT, sleep, track, until } from '../__test__/support/kernel.ts';
 import { UNSHARE } from '../__test__/support/namespace.ts';
 import { keyOf } from '../__test__/support/records.ts';
 import { Collector, FlowExporter } from '../lib/index.ts';
@@ -43,10 +43,7 @@ async function soak(): Promise<void> {
 	const traffic = fork(fileURLToPath(new URL('traffic.ts', import.meta.url)), { execArgv: ['--import=tsx'] });
 	const [{ longLived }] = (await once(traffic, 'message')) as [{ longLived: string[] }];
 	// Nobody listens there until the end.
-	const reserved = new Collector({ listen: ['tcp://127.0.0.1:0'] });
-	await reserved.start();
-	const [url = ''] = reserved.addresses;
-	await reserved.stop();
+	const url = `tcp://127.0.0.1:${COLLECTOR_PORT}`;
 	const exporter = new FlowExporter({
 		collectors: [{ url, reconnect: { initial: 200, max: 1_000 } }],
 		protocols: ['udp'],

@@ -127,7 +127,19 @@ await until('it has followed the name', () => moving.stats().collectors[0]?.stat
 await moving.stop();
 target.close();
 
-report({ heard, keepAlive, cycles, before, after, warnings, families, firstAttempt: attempts[0] });
+// Nobody listens, and the only port that a socket can get is the one that it connects to.
+writeFileSync('/proc/sys/net/ipv4/ip_local_port_range', '40000 40000');
+const toItself: string[] = [];
+for (const kind of ['tcp', 'udp']) {
+	const alone = new FlowExporter({ collectors: [`${kind}://127.0.0.1:40000`] });
+	const broken = once(alone, 'disconnect') as Promise<[{ reason: string }]>;
+	await alone.start();
+	const [{ reason }] = await broken;
+	toItself.push(reason);
+	await alone.stop();
+}
+
+report({ toItself, heard, keepAlive, cycles, before, after, warnings, families, firstAttempt: attempts[0] });
 
 function portOf(listening: Server): number {
 	const bound = listening.address();

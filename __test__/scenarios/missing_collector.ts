@@ -1,20 +1,14 @@
 /** A collector that is not there while flows live, and then comes. */
 
 import { once } from 'node:events';
-import { connect, createServer } from 'node:net';
+import { connect } from 'node:net';
 import { Collector, FlowExporter, type FlowRecord } from '../../lib/index.ts';
-import { kernelFlows, tcpEcho, track, udpEcho, udpFlows, until } from '../support/kernel.ts';
+import { COLLECTOR_PORT, kernelFlows, tcpEcho, track, udpEcho, udpFlows, until } from '../support/kernel.ts';
 import { sumByFlow } from '../support/records.ts';
 import { report } from '../support/report.ts';
 
 track();
-const reserved = createServer().listen(0, '127.0.0.1');
-await once(reserved, 'listening');
-const bound = reserved.address();
-const port = typeof bound === 'object' && bound !== null ? bound.port : 0;
-await new Promise((resolve) => reserved.close(resolve));
-
-const url = `tcp://127.0.0.1:${port}`;
+const url = `tcp://127.0.0.1:${COLLECTOR_PORT}`;
 const exporter = new FlowExporter({
 	collectors: [{ url, reconnect: { initial: 50, max: 200 } }],
 	pollInterval: 100,
@@ -50,7 +44,7 @@ const reading = (async () => {
 await until('every live flow arrived', () => sumByFlow(records).size >= 25);
 const polledAt = exporter.stats().table?.polls ?? 0;
 await until('ten more polls', () => (exporter.stats().table?.polls ?? 0) >= polledAt + 10);
-const kernel = kernelFlows(port);
+const kernel = kernelFlows(COLLECTOR_PORT);
 await exporter.stop();
 await until('the session is read out', () => collector.stats().sessions === 0);
 await collector.stop();

@@ -9,19 +9,21 @@ import { join } from 'node:path';
 import { Collector, FlowExporter, type FlowRecord } from '../../lib/index.ts';
 import { account } from '../support/account.ts';
 import { temporaryFolder } from '../support/folder.ts';
-import { flushKernel, kernelFlows, sleep, track, unansweredFlows, until } from '../support/kernel.ts';
+import {
+	COLLECTOR_PORT,
+	flushKernel,
+	kernelFlows,
+	sleep,
+	track,
+	unansweredFlows,
+	until,
+} from '../support/kernel.ts';
 import { sumByFlow } from '../support/records.ts';
 import { report } from '../support/report.ts';
 
 const QUIET_MS = 700;
 
 track();
-const reserved = createSocket('udp4').bind(0, '127.0.0.1');
-await once(reserved, 'listening');
-const { port } = reserved.address();
-reserved.close();
-await once(reserved, 'close');
-
 const folder = temporaryFolder('file');
 const file = join(folder, 'flows.ipfix');
 
@@ -41,7 +43,7 @@ Socket.prototype.send = function (this: Socket, ...args: unknown[]) {
 	process.nextTick(callback, Object.assign(new Error(code), { code }), 0);
 } as typeof Socket.prototype.send;
 
-const udp = `udp://127.0.0.1:${port}`;
+const udp = `udp://127.0.0.1:${COLLECTOR_PORT}`;
 const rotated = join(folder, 'rotated.ipfix');
 const reasons: string[] = [];
 /** Of each datagram whether it has templates, data, or options only. */
@@ -80,7 +82,7 @@ await until('the datagrams are refused', () => reasons.some((reason) => reason.i
 
 await unansweredFlows('127.0.0.1', 200, 10);
 await until('they are in the table', () => exporter.stats().table?.connections === 200);
-const first = kernelFlows(port, observed);
+const first = kernelFlows(COLLECTOR_PORT, observed);
 flushKernel();
 await until('the file has them', () => exporter.stats().exported.records === 200);
 
@@ -106,7 +108,7 @@ const go = await come();
 await sleep(QUIET_MS + 100);
 await unansweredFlows('127.0.0.1', 1_000, 20);
 await until('they are in the table', () => (exporter.stats().table?.connections ?? 0) >= 1_000);
-const second = kernelFlows(port, observed);
+const second = kernelFlows(COLLECTOR_PORT, observed);
 flushKernel();
 await until('both have them', () => exporter.stats().exported.records === 1_200);
 const during = readdirSync(folder).filter((name) => name.startsWith('flows'));
@@ -114,14 +116,14 @@ const beforeGoing = exporter.stats().collectors[0];
 await go();
 await unansweredFlows('127.0.0.1', 300, 30);
 await until('they are in the table', () => (exporter.stats().table?.connections ?? 0) >= 300);
-const third = kernelFlows(port, observed);
+const third = kernelFlows(COLLECTOR_PORT, observed);
 flushKernel();
 await until('those who are there have them', () => exporter.stats().exported.records === 1_500);
 const afterGoing = exporter.stats().collectors[0];
 const goAgain = await come();
 await unansweredFlows('127.0.0.1', 100, 40);
 await until('they are in the table', () => (exporter.stats().table?.connections ?? 0) >= 100);
-const fourth = kernelFlows(port, observed);
+const fourth = kernelFlows(COLLECTOR_PORT, observed);
 flushKernel();
 await until('all have them', () => exporter.stats().exported.records === 1_600);
 await exporter.stop();

@@ -9,7 +9,7 @@ import { createServer as createTlsServer, type TlsOptions } from 'node:tls';
 import { parseLines } from '../../lib/collector.ts';
 import type { FlowRecord } from '../../lib/index.ts';
 import { native } from '../../lib/native.ts';
-import { run, sleep } from './kernel.ts';
+import { COLLECTOR_PORT, run, sleep } from './kernel.ts';
 
 export interface Fault {
 	/**
@@ -37,13 +37,15 @@ export interface FaultySession {
 
 const TABLE = ['inet', 'faulty'];
 
+let nextPort = COLLECTOR_PORT;
+
 export class FaultyCollector {
 	readonly sessions: FaultySession[] = [];
+	readonly port = nextPort++;
 	readonly #faults: readonly Fault[];
 	readonly #tls: TlsOptions | undefined;
 	readonly #sockets = new Set<Socket>();
 	#server: Server | undefined;
-	#port = 0;
 
 	/** The nth connection has the nth fault; those after the last have none. */
 	constructor(faults: readonly Fault[], tls?: TlsOptions) {
@@ -51,12 +53,8 @@ export class FaultyCollector {
 		this.#tls = tls;
 	}
 
-	get port(): number {
-		return this.#port;
-	}
-
 	get url(): string {
-		return `${this.#tls === undefined ? 'tcp' : 'tls'}://127.0.0.1:${this.#port}`;
+		return `${this.#tls === undefined ? 'tcp' : 'tls'}://127.0.0.1:${this.port}`;
 	}
 
 	get records(): FlowRecord[] {
@@ -75,10 +73,8 @@ export class FaultyCollector {
 						this.#accept(socket, String(socket.getPeerCertificate()?.subject?.CN ?? ''));
 					});
 		server.on('tlsClientError', () => undefined);
-		this.#server = server.listen(this.#port, '127.0.0.1');
+		this.#server = server.listen(this.port, '127.0.0.1');
 		await once(server, 'listening');
-		const bound = server.address();
-		this.#port = typeof bound === 'object' && bound !== null ? bound.port : 0;
 		return this;
 	}
 
@@ -141,7 +137,7 @@ export class FaultyCollector {
 
 	async #fail(socket: Socket, session: FaultySession, kind: Fault['kind'], lasts: number): Promise<void> {
 		const { remotePort } = socket;
-		const incoming = `tcp sport ${remotePort} tcp dport ${this.#port} drop`;
+		const incoming = `tcp sport ${remotePort} tcp dport ${this.port} drop`;
 		if (kind === 'reset') {
 			run('nft', 'add', 'rule', ...TABLE, 'input', incoming);
 			await readOut(socket, session);
@@ -161,8 +157,8 @@ export class FaultyCollector {
 		} else {
 			const [chain, rule] =
 				kind === 'blackhole'
-					? ['input', `tcp dport ${this.#port} drop`]
-					: ['output', `tcp sport ${this.#port} tcp dport ${remotePort} tcp flags ack drop`];
+					? ['input', `tcp dport ${this.port} drop`]
+					: ['output', `tcp sport ${this.port} tcp dport ${remotePort} tcp flags ack drop`];
 			run('nft', 'add', 'rule', ...TABLE, chain, rule);
 			await sleep(lasts);
 			run('nft', 'flush', 'chain', ...TABLE, chain);

@@ -8,6 +8,12 @@ import { type EventEmitter, once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { connect, createServer, type Server } from 'node:net';
 
+/**
+ * The port of a collector that is away at times: below the ephemeral ports, of which another socket may get any that
+ * is free, even the one that connects to it.
+ */
+export const COLLECTOR_PORT = 4739;
+
 export interface KernelFlow {
 	/** `tcp 127.0.0.1:1 > 127.0.0.1:2`. */
 	key: string;

@@ -2,7 +2,7 @@
 import { connect, type Socket } from 'node:net';
 import { toError } from '../errors.ts';
 import type { OwnSession } from '../native.ts';
-import { explain } from './reasons.ts';
+import { explain, TO_ITSELF } from './reasons.ts';
 import type { Address } from './resolve.ts';
 import type { SessionHost } from './session_host.ts';
 import { type Link, StreamSession } from './stream.ts';
@@ -73,7 +73,8 @@ export function dialTcp(
 		});
 		socket.once('connect', () => {
 			settled();
-			resolve(socket);
+			if (socket.localPort === port && socket.localAddress === address) socket.destroy(new Error(TO_ITSELF));
+			else resolve(socket);
 		});
 	});
 }

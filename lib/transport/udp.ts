@@ -12,6 +12,7 @@ import { native, type OwnSession } from '../native.ts';
 import type { NetworkTarget } from '../target.ts';
 import { datagramDescriptorOf } from './descriptor.ts';
 import { add, nothing, type Outgoing } from './parcel.ts';
+import { TO_ITSELF } from './reasons.ts';
 import { resolve } from './resolve.ts';
 import { Session } from './session.ts';
 
@@ -70,6 +71,7 @@ export class UdpSession extends Session {
 			if (this.#socket !== socket) return;
 			try {
 				const local = socket.address();
+				if (local.port === port && local.address === address) throw new Error(TO_ITSELF);
 				const own = {
 					protocol: UDP,
 					localAddress: local.address,
