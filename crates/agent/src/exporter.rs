@@ -194,6 +194,8 @@ impl Exporter {
             return Err(Error::TooManyOwnSessions);
         }
         table.forget(&session.tuple(), now());
+        // What it leaves to slices is the kernel thread's to do.
+        self.shared.requests.ring();
         Ok(())
     }
 

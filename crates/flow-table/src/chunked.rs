@@ -2,7 +2,9 @@
 //!
 //! Chunks are a little more than 32 MiB of address space, of which only touched pages are resident: that is above every
 //! threshold at which an allocator keeps freed memory for itself, so each chunk is a mapping of its own that goes back to
-//! the system when it shrinks or goes.
+//! the system when it goes.
+
+use crate::pages;
 
 /// Bytes given back in one step: some 500 pages, well under a millisecond.
 const STEP: usize = 2 << 20;
@@ -54,12 +56,11 @@ impl<T> Chunked<T> {
     pub(crate) fn push(&mut self, value: T) {
         let at = self.len >> Self::SHIFT;
         if at == self.chunks.len() {
-            self.chunks.push(Vec::with_capacity(Self::CHUNK));
+            let mut chunk = Vec::with_capacity(Self::CHUNK);
+            pages::ask_for_huge(&mut chunk);
+            self.chunks.push(chunk);
         }
         if let Some(chunk) = self.chunks.get_mut(at) {
-            if chunk.len() == chunk.capacity() {
-                chunk.reserve_exact(Self::CHUNK - chunk.len());
-            }
             chunk.push(value);
             self.len += 1;
             self.high = self.high.max(self.len);
@@ -98,11 +99,10 @@ impl<T> Chunked<T> {
         }
         let first = (self.high - 1) & !(Self::CHUNK - 1);
         self.high = (self.high - step).max(keep).max(first);
-        self.chunks.truncate((first >> Self::SHIFT) + 1);
         if self.high == first {
-            self.chunks.pop();
-        } else if let Some(chunk) = self.chunks.last_mut() {
-            chunk.shrink_to(self.high - first);
+            self.chunks.truncate(first >> Self::SHIFT);
+        } else if let Some(chunk) = self.chunks.get_mut(first >> Self::SHIFT) {
+            pages::give_back(chunk, self.high - first..usize::MAX);
         }
         self.high > keep + step
     }
@@ -111,6 +111,7 @@ impl<T> Chunked<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::pages::tests::resident;
 
     #[test]
     fn shrinking_in_steps_keeps_what_is_left_and_growing_again_works() {
@@ -126,7 +127,7 @@ mod tests {
         }
         assert!(steps > 16, "{steps} steps for 48 MiB");
         assert_eq!(numbers.chunks.len(), 1);
-        assert!(numbers.chunks[0].capacity() < 1000 + 2 * STEP / 512);
+        assert!(resident(&numbers.chunks[0]) < 1000 * 512 + 3 * STEP);
         for n in 1000..20_000 {
             numbers.push([n; 64]);
         }

@@ -14,7 +14,7 @@ use crate::deadline::Authority;
 use crate::expiry_queue::Key;
 use crate::key::ConnectionKey;
 use crate::merge::Source;
-use crate::observation::{Admission, Now, Observation, Scope, Tuple};
+use crate::observation::{Admission, Now, Observation, Scope};
 use crate::refresh::{Answer, RefreshKey};
 use crate::table::{FlowTable, Poll, before};
 
@@ -279,26 +279,6 @@ impl FlowTable {
             }
             State::Done => self.end(key.slot, flag::GONE, now),
             _ => {}
-        }
-    }
-
-    /// Drops every incarnation with this original tuple, in whatever zone, uncounted: the agent's own session, seen before
-    /// it was known as its own.
-    pub fn forget(&mut self, original: &Tuple, now: Now) {
-        self.take_returns(now);
-        for zone in self.zones.iter().copied().collect::<Vec<u16>>() {
-            let Some(key) = ConnectionKey::new(original, zone) else {
-                continue;
-            };
-            let hash = key.hash(&self.seed);
-            let slots: Vec<u32> = self
-                .index
-                .iter(hash)
-                .filter(|slot| self.slots.has_key(*slot, &key))
-                .collect();
-            for slot in slots {
-                self.free(slot);
-            }
         }
     }
 }

@@ -26,7 +26,8 @@
 //! A connection costs a slot of 144 octets (IPv4) or 168 (IPv6), 8 to 12 of index and 16 of queue; a translated reply, a
 //! reply zone of its own or labels add 36 (IPv4) or 60 (IPv6), a refused or evicted connection that the kernel keeps 32 and
 //! its index. Slots, index and queue grow without moving what they hold, and shrink in steps after a peak: connections in
-//! sparse upper ranges move down, and the memory above goes back to the system.
+//! sparse upper ranges move down, and the memory above goes back to the system. Slots and index ask for huge pages from their
+//! first few MiB on: with small ones a poll of a large table mostly waits for the processor to look pages up.
 //!
 //! No call does more than about a millisecond's work at a million connections. What takes longer is done by
 //! [`FlowTable::work`], a slice a call. The exception is [`FlowTable::left_at_stop`], after which nothing comes.
@@ -45,6 +46,7 @@ mod deadline;
 mod events;
 pub mod expiry_queue;
 mod first_sight;
+mod forget;
 mod index;
 mod key;
 mod life;
@@ -55,6 +57,7 @@ mod model;
 mod observation;
 mod observe;
 mod outside;
+mod pages;
 mod record;
 mod refresh;
 mod segmented;

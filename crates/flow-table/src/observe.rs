@@ -15,7 +15,7 @@ pub(crate) struct Hashed {
 }
 
 /// Observations merged at a stretch: their slots fit the first-level cache's reach after the touch pass.
-const CHUNK: usize = 256;
+pub(crate) const CHUNK: usize = 256;
 
 impl FlowTable {
     /// Merges one receive buffer of a dump. Buffers of a pass that has ended are ignored.
@@ -83,10 +83,7 @@ impl FlowTable {
                 probable: u32::MAX,
             }
         }));
-        let lines = hashed
-            .iter()
-            .fold(0, |lines, entry| lines ^ self.index.touch(entry.hash));
-        std::hint::black_box(lines);
+        self.index.touch_all(hashed.iter().map(|entry| entry.hash));
         for entry in &mut hashed {
             entry.probable = self.index.probable(entry.hash);
         }

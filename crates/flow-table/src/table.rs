@@ -11,7 +11,7 @@ use crate::deadline::Timeouts;
 use crate::expiry_queue::{ExpiryQueue, Key};
 use crate::index::Index;
 use crate::loss::Losses;
-use crate::observation::{Now, Scope};
+use crate::observation::{Now, Scope, Tuple};
 use crate::observe::Hashed;
 use crate::outside::Outside;
 use crate::segmented::Segmented;
@@ -58,6 +58,8 @@ pub struct FlowTable {
     pub(crate) scopes: Vec<ScopeState>,
     /// Zones that connections were ever in: where to look for a tuple whose zone is not known.
     pub(crate) zones: BTreeSet<u16>,
+    /// Own sessions that zones from this one on have not been searched for.
+    pub(crate) forgetting: VecDeque<(Tuple, u16)>,
     /// Polls begun and not ended.
     pub(crate) running: Vec<(Poll, Now)>,
     pub(crate) sweeps: VecDeque<Sweep>,
@@ -111,6 +113,7 @@ impl FlowTable {
             restored: Restored::default(),
             scopes: Vec::new(),
             zones: BTreeSet::new(),
+            forgetting: VecDeque::new(),
             running: Vec::new(),
             sweeps: VecDeque::new(),
             sequence: 0,

@@ -42,7 +42,8 @@ impl FlowTable {
     /// stale ends leave here.
     pub fn work(&mut self, now: Now) -> Progress {
         self.take_returns(now);
-        let more = self.sweep(now)
+        let more = self.forget_rest()
+            || self.sweep(now)
             || self.scan_for_stop(now)
             || self.drop_stale(now)
             || self.maintain_queues(now)

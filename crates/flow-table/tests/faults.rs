@@ -254,6 +254,26 @@ fn the_own_session_is_forgotten_uncounted_in_every_zone() {
     assert_eq!(table.stats().losses, Losses::default());
 }
 
+#[test]
+fn the_own_session_is_forgotten_in_slices_where_there_are_thousands_of_zones() {
+    let mut table = FlowTable::new(config());
+    let zones = 10_000;
+    let in_every_zone: Vec<Observation> = (0..zones)
+        .map(|zone| Observation {
+            zone,
+            ..seen(tcp(1), Some(wall(1_000)), [5, 500, 0, 0])
+        })
+        .collect();
+    poll(&mut table, 0, 5_000, &in_every_zone);
+    assert_eq!(table.stats().connections, usize::from(zones));
+    table.forget(&tcp(1), at(5_000));
+    let left = table.stats().connections;
+    assert!(left > 0 && left < usize::from(zones), "{left}");
+    while table.work(at(5_000)) == Progress::More {}
+    assert_eq!(table.stats().connections, 0);
+    assert_eq!(table.stats().losses, Losses::default());
+}
+
 /// Antrea's aggregator discards a record whose end, in seconds, is not after the one before.
 #[test]
 fn ends_in_whole_seconds_always_advance_where_asked() {
