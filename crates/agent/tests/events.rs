@@ -10,21 +10,13 @@ mod support;
 use std::net::{SocketAddr, UdpSocket};
 use std::time::Duration;
 
-use agent::Notice;
 use netfilter::Tuple;
 use netfilter::testing::{Entry, Maker, in_tracked_namespace, tcp_exchange, udp_exchange};
 
-use support::{Run, config, ends, kernel_totals, key, number, sums, totals};
+use support::{Run, config, ends, kernel_totals, key, number, sums, totals, with_events};
 
 fn address(text: &str) -> SocketAddr {
     text.parse().unwrap()
-}
-
-fn with_events() -> agent::Config {
-    agent::Config {
-        events: true,
-        ..config()
-    }
 }
 
 #[test]
@@ -179,15 +171,7 @@ fn with_events_switched_off_it_is_said_and_the_resync_ends_connections() {
             Some(1000),
         );
         run.poll();
-        run.wait(|notice| {
-            matches!(
-                notice,
-                Notice::Warning {
-                    code: "EVENTS_OFF",
-                    ..
-                }
-            )
-        });
+        run.warning("EVENTS_OFF");
         let kernel = kernel_totals();
         Maker::open().unwrap().flush().unwrap();
         run.poll();
@@ -210,15 +194,7 @@ fn connections_older_than_the_listener_are_warned_of_and_ended_by_the_resync() {
         );
         let mut run = Run::start(with_events());
         run.poll();
-        run.wait(|notice| {
-            matches!(
-                notice,
-                Notice::Warning {
-                    code: "EVENTS_AUTODETECT",
-                    ..
-                }
-            )
-        });
+        run.warning("EVENTS_AUTODETECT");
         udp_exchange(
             address("127.0.0.1:6003"),
             address("127.0.0.1:6004"),

@@ -9,6 +9,8 @@
     reason = "each test file uses a part, and a test that cannot go on has to stop"
 )]
 
+pub mod broken_socket;
+
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::mpsc::{Receiver, channel};
@@ -40,6 +42,14 @@ pub fn config() -> Config {
         event_buffer: 8 << 20,
         seconds_end_monotonic: false,
         state_file: None,
+    }
+}
+
+/// [`config`], following events.
+pub fn with_events() -> Config {
+    Config {
+        events: true,
+        ..config()
     }
 }
 
@@ -84,13 +94,38 @@ impl Run {
         run
     }
 
-    /// Polls, and waits for the poll's end. Other notices are kept for [`Run::notice`].
+    /// Polls, and waits for the poll's end. Other notices, those of polls that nobody asked for among them, are kept for
+    /// [`Run::wait`].
     pub fn poll(&mut self) -> PollSummary {
         self.exporter.poll();
-        match self.wait(|notice| matches!(notice, Notice::Poll(_) | Notice::PollFailed { .. })) {
-            Notice::Poll(summary) => summary,
-            other => panic!("the poll failed: {other:?}"),
+        self.poll_end(true)
+            .unwrap_or_else(|(code, message)| panic!("the poll failed: {code}: {message}"))
+    }
+
+    /// Polls, and waits for the failure: its code and message.
+    pub fn poll_fails(&mut self) -> (&'static str, String) {
+        self.exporter.poll();
+        self.poll_end(true)
+            .expect_err("the poll ought to have failed")
+    }
+
+    /// Waits for the end of a poll that was asked for, or of one that was not.
+    pub fn poll_end(&mut self, wanted: bool) -> Result<PollSummary, (&'static str, String)> {
+        let notice = self.wait(|notice| match notice {
+            Notice::Poll(summary) => summary.asked == wanted,
+            Notice::PollFailed { asked, .. } => *asked == wanted,
+            _ => false,
+        });
+        match notice {
+            Notice::Poll(summary) => Ok(summary),
+            Notice::PollFailed { code, message, .. } => Err((code, message)),
+            other => unreachable!("not the end of a poll: {other:?}"),
         }
+    }
+
+    /// Waits for a warning with this code.
+    pub fn warning(&mut self, wanted: &str) {
+        self.wait(|notice| matches!(notice, Notice::Warning { code, .. } if *code == wanted));
     }
 
     /// Waits for a notice, and hands it out once.
@@ -104,6 +139,12 @@ impl Run {
             let left = end.saturating_duration_since(Instant::now());
             self.woken.recv_timeout(left).expect("the notice comes");
         }
+    }
+
+    /// The notices that nobody has waited for.
+    pub fn rest(&mut self) -> Vec<Notice> {
+        self.notices.extend(self.exporter.notices());
+        std::mem::take(&mut self.notices)
     }
 
     /// Takes all that is due, decoded, without settling it.
