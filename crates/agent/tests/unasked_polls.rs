@@ -7,25 +7,14 @@
 
 mod support;
 
-use std::net::{SocketAddr, UdpSocket};
+use std::net::UdpSocket;
 use std::time::Duration;
 
 use agent::Notice;
-use netfilter::Tuple;
-use netfilter::testing::{Entry, Maker, in_tracked_namespace, udp_exchange};
+use netfilter::testing::{Entry, Maker, in_tracked_namespace, numbered};
 
 use support::broken_socket::ExporterSocket;
-use support::{Run, kernel_totals, key, number, sums, totals, with_events};
-
-/// One datagram of 100 octets from this port of 127.0.0.1 to port 7000: 128 octets with its headers.
-fn datagram(port: u16) {
-    udp_exchange(
-        SocketAddr::from(([127, 0, 0, 1], port)),
-        SocketAddr::from(([127, 0, 0, 1], 7000)),
-        100,
-        None,
-    );
-}
+use support::{Run, datagram, kernel_totals, key, number, sums, totals, with_events};
 
 fn live(run: &mut Run, wanted: usize) {
     run.export_until(|_, exporter| exporter.stats().table.live == wanted);
@@ -37,7 +26,7 @@ fn a_listener_that_dies_is_replaced_and_what_it_missed_is_caught_up_with() {
         let mut run = Run::start(with_events());
         assert_eq!(run.poll().added, 0);
         ExporterSocket::Events.break_it();
-        datagram(6001);
+        datagram(6001, None);
         run.warning("EVENTS_ENDED");
         let healed = run.poll_end(false).unwrap();
         assert_eq!((healed.added, healed.complete), (1, true));
@@ -61,7 +50,7 @@ fn a_dump_that_fails_is_told_and_made_again_without_being_asked() {
     in_tracked_namespace(|| {
         let mut run = Run::start(with_events());
         run.poll();
-        datagram(6001);
+        datagram(6001, None);
         live(&mut run, 1);
         ExporterSocket::Requests.break_it();
         let (code, message) = run.poll_fails();
@@ -73,7 +62,7 @@ fn a_dump_that_fails_is_told_and_made_again_without_being_asked() {
         // Until the retry events are heard all the same: the end of the one, the beginning of the other.
         let kernel = kernel_totals();
         Maker::open().unwrap().flush().unwrap();
-        datagram(6002);
+        datagram(6002, None);
         let records = run.export_until(|records, _| !records.is_empty());
         assert_eq!(sums(&records), kernel);
         assert_eq!(key(&records[0]).source.1, 6001);
@@ -134,15 +123,7 @@ fn each_poll_that_was_asked_for_is_told_once_as_such_whatever_polls_run_beside()
         let mut maker = Maker::open().unwrap();
         // More events than the small buffer holds: a resync that nobody asks for.
         let mut storm = || {
-            let entries = (1..=500).map(|port| {
-                Entry::new(Tuple::new(
-                    [192, 0, 2, 1].into(),
-                    [198, 51, 100, 1].into(),
-                    17,
-                    port,
-                    53,
-                ))
-            });
+            let entries = (0..500).map(|number| Entry::new(numbered(number)));
             maker.create(entries).unwrap();
             maker.flush().unwrap();
         };

@@ -12,7 +12,7 @@
 pub mod broken_socket;
 
 use std::collections::BTreeMap;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
@@ -21,6 +21,7 @@ use agent::{
 };
 use flow_table::{InitialDelta, WhenFull};
 use ipfix::{DecoderSession, JsonLines, Limits, Session};
+use netfilter::testing::udp_exchange;
 use serde_json::Value;
 
 /// Nothing that works takes this long; what does not work ends here.
@@ -204,6 +205,13 @@ fn parse(lines: &[u8]) -> Vec<Value> {
         .filter(|line| !line.is_empty())
         .map(|line| serde_json::from_slice(line).unwrap())
         .collect()
+}
+
+/// One datagram of 100 octets from this port of 127.0.0.1 to port 7000, and one of `answer` octets back. Each counts 28
+/// more with its headers.
+pub fn datagram(port: u16, answer: Option<usize>) {
+    let end = |port: u16| SocketAddr::from(([127, 0, 0, 1], port));
+    udp_exchange(end(port), end(7000), 100, answer);
 }
 
 /// What tells a flow from others: protocol, addresses, ports (for ICMP its id is not exported).
