@@ -18,6 +18,7 @@ use crate::notice::{Notice, PollSummary};
 use crate::poll::{Poller, finish_work};
 use crate::selection::Selection;
 use crate::shared::Shared;
+use crate::state_file;
 use crate::state_keeper::StateKeeper;
 use crate::warning::warnings;
 use crate::{Error, now};
@@ -116,7 +117,7 @@ impl KernelThread<'_> {
             .side
             .state_file
             .take()
-            .map(|path| StateKeeper::open(path, self.shared));
+            .and_then(|path| StateKeeper::open(path, state_file::boot_id(), self.shared));
         while !self.shared.requests.stopped() {
             self.shared.requests.wait(self.rest());
             if self.shared.requests.take_poll() && !self.shared.requests.stopped() {
@@ -265,10 +266,8 @@ impl KernelThread<'_> {
         if std::mem::replace(&mut self.warned, true) {
             return;
         }
-        if let Ok(settings) = Settings::read() {
-            for (code, message) in warnings(&settings, self.side.event_buffer.is_some()) {
-                self.shared.tell(Notice::Warning { code, message });
-            }
+        for (code, message) in warnings(Settings::read(), self.side.event_buffer.is_some()) {
+            self.shared.tell(Notice::Warning { code, message });
         }
     }
 }
