@@ -148,7 +148,7 @@ fn each_zones_connections_are_exported_once_however_they_are_dumped() {
             ])
             .unwrap();
         let selection = Selection {
-            zones: vec![5, 6],
+            zones: vec![5, 6, 5],
             ..Selection::default()
         };
         let mut run = Run::start(agent::Config {
