@@ -53,7 +53,8 @@ impl Poller {
         }
     }
 
-    /// Polls once. An error means that nothing was ended; what was seen before it stays observed.
+    /// Polls once. A zone in whose dump an error came has no connection ended by its absence; what was seen before the
+    /// error stays observed, and what ended, ended.
     pub(crate) fn poll(&mut self, shared: &Shared) -> Result<PollSummary, Error> {
         let begun = Instant::now();
         let counts = self.socket.counts()?;
@@ -232,7 +233,7 @@ impl Poller {
         let outcome = dump.finish();
         // The dump's end speaks of everything that was destroyed before it: those events have to be merged first.
         if let Some(reader) = &self.events {
-            self.overrun |= !reader.catch_up();
+            self.overrun |= !reader.catch_up(&shared.requests);
             self.overrun |= events::merge(reader, &self.selection, shared);
         }
         pass.malformed += outcome.malformed;
