@@ -10,27 +10,15 @@
 
 use std::time::{Duration, Instant};
 
-use netfilter::testing::{Entry, Maker, in_tracked_namespace};
-use netfilter::{ConntrackSocket, Filter, Query, Tuple};
+use netfilter::testing::{Entry, Maker, in_tracked_namespace, numbered};
+use netfilter::{ConntrackSocket, Filter, Query};
 
 const ENTRIES: u32 = 100_000;
 const ROUNDS: usize = 9;
 
-fn tuple(number: u32) -> Tuple {
-    let [_, high, middle, low] = number.to_be_bytes();
-    Tuple {
-        source: [10, high, middle, low].into(),
-        destination: [198, 51, 100, 1].into(),
-        protocol: 17,
-        source_port: 1000,
-        destination_port: 53,
-        zone: None,
-    }
-}
-
 fn main() {
     in_tracked_namespace(|| {
-        let entries = (0..ENTRIES).map(|number| Entry::new(tuple(number)));
+        let entries = (0..ENTRIES).map(|number| Entry::new(numbered(number)));
         Maker::open()
             .expect("netlink opens")
             .create(entries)
@@ -39,7 +27,7 @@ fn main() {
         // In an order that is not the kernel's, as deadlines come.
         let queries: Vec<Query> = (0..ENTRIES)
             .map(|number| Query {
-                tuple: tuple(number.wrapping_mul(7_919) % ENTRIES),
+                tuple: numbered(number.wrapping_mul(7_919) % ENTRIES),
                 zone: 0,
             })
             .collect();

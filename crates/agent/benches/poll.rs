@@ -15,25 +15,16 @@ use std::time::Duration;
 
 use agent::{Config, Exporter, Notice, Selection};
 use flow_table::{InitialDelta, WhenFull};
-use netfilter::testing::{Entry, Maker, in_tracked_namespace};
-use netfilter::{ConntrackSocket, Filter, Tuple};
+use netfilter::testing::{Entry, Maker, in_tracked_namespace, numbered};
+use netfilter::{ConntrackSocket, Filter};
 
 const ENTRIES: u32 = 240_000;
 const ROUNDS: usize = 9;
 
 fn main() {
     in_tracked_namespace(|| {
-        let entries = (0..ENTRIES).map(|number| {
-            let [_, high, middle, low] = number.wrapping_mul(7_919).to_be_bytes();
-            Entry::new(Tuple {
-                source: [10, high, middle, low].into(),
-                destination: [198, 51, 100, 1].into(),
-                protocol: 17,
-                source_port: 1000,
-                destination_port: 53,
-                zone: None,
-            })
-        });
+        let entries =
+            (0..ENTRIES).map(|number| Entry::new(numbered(number.wrapping_mul(7_919) % (1 << 24))));
         Maker::open()
             .expect("netlink opens")
             .create(entries)

@@ -6,8 +6,8 @@ use std::net::IpAddr;
 use std::time::{Duration, UNIX_EPOCH};
 
 use netfilter::netns::Netns;
-use netfilter::{Connection, ConntrackSocket, ProtocolState, Tuple};
-use serde::Serialize;
+use netfilter::{Connection, ConntrackSocket, Family, ProtocolState, Tuple};
+use serde::{Serialize, Serializer};
 
 use crate::Error;
 use crate::selection::Selection;
@@ -127,71 +127,35 @@ struct Line<'a> {
     master: Option<Direction>,
 }
 
-/// Addresses and ports of one direction, under the names of its address family.
-#[derive(Serialize, Default)]
+/// One direction, under the names of its address family and protocol.
+#[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Direction {
     protocol_identifier: u8,
-    #[serde(rename = "sourceIPv4Address", skip_serializing_if = "Option::is_none")]
-    source_ipv4: Option<IpAddr>,
-    #[serde(
-        rename = "destinationIPv4Address",
-        skip_serializing_if = "Option::is_none"
-    )]
-    destination_ipv4: Option<IpAddr>,
-    #[serde(rename = "sourceIPv6Address", skip_serializing_if = "Option::is_none")]
-    source_ipv6: Option<IpAddr>,
-    #[serde(
-        rename = "destinationIPv6Address",
-        skip_serializing_if = "Option::is_none"
-    )]
-    destination_ipv6: Option<IpAddr>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    source_transport_port: Option<u16>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    destination_transport_port: Option<u16>,
-    #[serde(rename = "icmpTypeCodeIPv4", skip_serializing_if = "Option::is_none")]
-    icmp_type_code_ipv4: Option<u16>,
-    #[serde(rename = "icmpTypeCodeIPv6", skip_serializing_if = "Option::is_none")]
-    icmp_type_code_ipv6: Option<u16>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    icmp_id: Option<u16>,
+    #[serde(flatten)]
+    addresses: Pair<IpAddr>,
+    #[serde(flatten)]
+    selector: Pair<u16>,
 }
 
 /// Where the reply comes from and goes to, when that is not the inverse of the original direction.
 #[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
 struct Nat {
-    #[serde(
-        rename = "postNATSourceIPv4Address",
-        skip_serializing_if = "Option::is_none"
-    )]
-    source_ipv4: Option<IpAddr>,
-    #[serde(
-        rename = "postNATDestinationIPv4Address",
-        skip_serializing_if = "Option::is_none"
-    )]
-    destination_ipv4: Option<IpAddr>,
-    #[serde(
-        rename = "postNATSourceIPv6Address",
-        skip_serializing_if = "Option::is_none"
-    )]
-    source_ipv6: Option<IpAddr>,
-    #[serde(
-        rename = "postNATDestinationIPv6Address",
-        skip_serializing_if = "Option::is_none"
-    )]
-    destination_ipv6: Option<IpAddr>,
-    #[serde(
-        rename = "postNAPTSourceTransportPort",
-        skip_serializing_if = "Option::is_none"
-    )]
-    source_port: Option<u16>,
-    #[serde(
-        rename = "postNAPTDestinationTransportPort",
-        skip_serializing_if = "Option::is_none"
-    )]
-    destination_port: Option<u16>,
+    #[serde(flatten)]
+    addresses: Pair<IpAddr>,
+    /// None for ICMP.
+    #[serde(flatten)]
+    ports: Option<Pair<u16>>,
+}
+
+/// Two members of an object, by name.
+struct Pair<T>([(&'static str, T); 2]);
+
+impl<T: Serialize> Serialize for Pair<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self(members) = self;
+        serializer.collect_map(members.iter().map(|(name, value)| (name, value)))
+    }
 }
 
 const ICMP: u8 = 1;
@@ -199,19 +163,21 @@ const ICMPV6: u8 = 58;
 
 impl Direction {
     fn new(tuple: &Tuple) -> Self {
-        let v4 = tuple.source.is_ipv4();
-        let icmp = matches!(tuple.protocol, ICMP | ICMPV6);
+        let (source, destination) = match tuple.family() {
+            Family::Ipv4 => ("sourceIPv4Address", "destinationIPv4Address"),
+            Family::Ipv6 => ("sourceIPv6Address", "destinationIPv6Address"),
+        };
+        let (first, second) = match tuple.protocol {
+            ICMP | ICMPV6 => match tuple.family() {
+                Family::Ipv4 => ("icmpId", "icmpTypeCodeIPv4"),
+                Family::Ipv6 => ("icmpId", "icmpTypeCodeIPv6"),
+            },
+            _ => ("sourceTransportPort", "destinationTransportPort"),
+        };
         Self {
             protocol_identifier: tuple.protocol,
-            source_ipv4: v4.then_some(tuple.source),
-            destination_ipv4: v4.then_some(tuple.destination),
-            source_ipv6: (!v4).then_some(tuple.source),
-            destination_ipv6: (!v4).then_some(tuple.destination),
-            source_transport_port: (!icmp).then_some(tuple.source_port),
-            destination_transport_port: (!icmp).then_some(tuple.destination_port),
-            icmp_type_code_ipv4: (icmp && v4).then_some(tuple.destination_port),
-            icmp_type_code_ipv6: (icmp && !v4).then_some(tuple.destination_port),
-            icmp_id: icmp.then_some(tuple.source_port),
+            addresses: Pair([(source, tuple.source), (destination, tuple.destination)]),
+            selector: Pair([(first, tuple.source_port), (second, tuple.destination_port)]),
         }
     }
 }
@@ -229,14 +195,17 @@ impl Nat {
         if inverse {
             return None;
         }
-        let v4 = original.source.is_ipv4();
+        let (source, destination) = match original.family() {
+            Family::Ipv4 => ("postNATSourceIPv4Address", "postNATDestinationIPv4Address"),
+            Family::Ipv6 => ("postNATSourceIPv6Address", "postNATDestinationIPv6Address"),
+        };
+        let ports = Pair([
+            ("postNAPTSourceTransportPort", reply.destination_port),
+            ("postNAPTDestinationTransportPort", reply.source_port),
+        ]);
         Some(Self {
-            source_ipv4: v4.then_some(reply.destination),
-            destination_ipv4: v4.then_some(reply.source),
-            source_ipv6: (!v4).then_some(reply.destination),
-            destination_ipv6: (!v4).then_some(reply.source),
-            source_port: (!icmp).then_some(reply.destination_port),
-            destination_port: (!icmp).then_some(reply.source_port),
+            addresses: Pair([(source, reply.destination), (destination, reply.source)]),
+            ports: (!icmp).then_some(ports),
         })
     }
 }

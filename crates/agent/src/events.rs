@@ -9,9 +9,9 @@ use std::collections::VecDeque;
 use std::os::fd::AsFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use flow_table::{Observation, Scope};
 use netfilter::{EventGroups, EventKind, EventOptions, EventSocket, Received};
@@ -21,7 +21,7 @@ use crate::admission::Strangers;
 use crate::observation::observation;
 use crate::selection::Selection;
 use crate::shared::{Shared, lock};
-use crate::wake::Bell;
+use crate::wake::{Bell, Requests};
 use crate::{Error, now};
 
 /// One event, copied out of the receive buffer.
@@ -108,16 +108,20 @@ impl EventReader {
     }
 
     /// Waits until every event is in the queue that the kernel had sent when this was called. False when the reader does not
-    /// get to the end of them in time.
-    pub(crate) fn catch_up(&self) -> bool {
+    /// get to the end of them in time, has died, or the exporter is being stopped.
+    pub(crate) fn catch_up(&self, requests: &Requests) -> bool {
         let call = self.queue.wanted.fetch_add(1, Ordering::AcqRel) + 1;
         self.queue.look.ring();
-        let behind = |reached: &mut u64| *reached < call && self.is_alive();
-        let waited =
-            self.queue
-                .has_reached
-                .wait_timeout_while(lock(&self.queue.reached), CATCH_UP, behind);
-        waited.is_ok_and(|(reached, _)| *reached >= call)
+        let end = Instant::now() + CATCH_UP;
+        let mut reached = lock(&self.queue.reached);
+        while *reached < call {
+            if Instant::now() >= end || !self.is_alive() || requests.stopped() {
+                return false;
+            }
+            let waited = self.queue.has_reached.wait_timeout(reached, LOOK_AROUND);
+            reached = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        true
     }
 
     /// Takes up to `limit` events, in the order in which the kernel sent them.
@@ -180,6 +184,9 @@ pub(crate) fn merge(reader: &EventReader, selection: &Selection, shared: &Shared
                 EventKind::Destroy => table.destroyed(scope, &seen, &mut admission, now()),
             }
         }
+        drop((table, own));
+        // As in `finish_work`: whoever waits for the table may have it.
+        std::thread::yield_now();
     }
     shared.count_malformed(reader.take_malformed());
     reader.take_overrun()
@@ -187,6 +194,9 @@ pub(crate) fn merge(reader: &EventReader, selection: &Selection, shared: &Shared
 
 /// How long the end of a dump waits for the events that came before it.
 const CATCH_UP: Duration = Duration::from_secs(1);
+
+/// How long it waits before it looks whether that is still worth while.
+const LOOK_AROUND: Duration = Duration::from_millis(20);
 
 /// Datagrams read before the queue is filled and the kernel thread is woken.
 const AT_ONCE: usize = 256;

@@ -72,11 +72,12 @@ pub struct Exporter {
 }
 
 impl Exporter {
-    /// Starts the kernel thread. `wake` is called from it when there are notices, once until
-    /// [`Exporter::notices`] has been called. Fails with `ERR_PERMISSION` where netlink may not be used; a
+    /// Starts the kernel thread. `wake` is called when there are notices, from whichever thread left the first one, once
+    /// until [`Exporter::notices`] has been called. Fails with `ERR_PERMISSION` where netlink may not be used; a
     /// module or a namespace that is not there yet is retried at each poll.
     pub fn start(config: Config, wake: Box<dyn Fn() + Send + Sync>) -> Result<Self, Error> {
         config.selection.check()?;
+        let selection = config.selection.without_repeats();
         let max_connections = config
             .max_connections
             .unwrap_or_else(default_max_connections);
@@ -90,7 +91,7 @@ impl Exporter {
             agent_start_ns: now().wall_ns,
             seconds_end_monotonic: config.seconds_end_monotonic,
             events: config.events,
-            confirm_absent: config.selection.mark.is_some(),
+            confirm_absent: selection.mark.is_some(),
         });
         let shared = Shared::new(table, wake).map_err(|errno| Error::System {
             operation: "make an eventfd",
@@ -98,7 +99,7 @@ impl Exporter {
         })?;
         let shared = Arc::new(shared);
         let side = KernelSide {
-            selection: config.selection,
+            selection,
             netns: config.netns,
             retry_timeout: config.poll_retry_timeout,
             state_file: config.state_file,

@@ -18,6 +18,7 @@ use crate::notice::{Notice, PollSummary};
 use crate::poll::{Poller, finish_work};
 use crate::selection::Selection;
 use crate::shared::Shared;
+use crate::state_file;
 use crate::state_keeper::StateKeeper;
 use crate::warning::warnings;
 use crate::{Error, now};
@@ -30,6 +31,21 @@ pub(crate) struct KernelSide {
     pub(crate) state_file: Option<PathBuf>,
     /// Octets of the event socket's receive buffer; None: no events.
     pub(crate) event_buffer: Option<usize>,
+}
+
+impl KernelSide {
+    /// Opens a socket for requests in the calling thread's namespace, and asks it how full the table is: the kernel says
+    /// then whether it lets us in.
+    fn open_socket(&self, shared: &Shared) -> Result<ConntrackSocket, Error> {
+        let mut socket = ConntrackSocket::open_with(netfilter::SocketOptions {
+            receive_timeout: self.retry_timeout,
+            cancel: Some(shared.requests.stop_flag()),
+            ..netfilter::SocketOptions::default()
+        })?;
+        let counts = socket.counts()?;
+        shared.set_kernel_counts(&counts);
+        Ok(socket)
+    }
 }
 
 /// How long the table is left alone when nothing happens.
@@ -101,7 +117,7 @@ impl KernelThread<'_> {
             .side
             .state_file
             .take()
-            .map(|path| StateKeeper::open(path, self.shared));
+            .and_then(|path| StateKeeper::open(path, state_file::boot_id(), self.shared));
         while !self.shared.requests.stopped() {
             self.shared.requests.wait(self.rest());
             if self.shared.requests.take_poll() && !self.shared.requests.stopped() {
@@ -136,7 +152,7 @@ impl KernelThread<'_> {
         }
     }
 
-    /// Follows the events, where there are any, and gets them back after a failure: until then flows that end are lost.
+    /// Follows the events, where there are any, and resyncs after a loss of them or a failure.
     fn attend(&mut self) {
         if self.side.event_buffer.is_none() {
             return;
@@ -155,10 +171,8 @@ impl KernelThread<'_> {
     }
 
     fn failed(&mut self, error: &Error, asked: bool) {
-        // A socket after an error may hold half an answer: the next poll opens another.
-        if self.poller.take().is_some() && self.side.event_buffer.is_some() {
-            // What the kernel sends until then is not heard.
-            self.shared.count_overrun();
+        if let Some(poller) = &mut self.poller {
+            poller.distrust_socket();
         }
         self.failures = self.failures.saturating_add(1);
         let wait = Duration::from_secs(1 << self.failures.min(LONGEST_RETRY));
@@ -194,18 +208,16 @@ impl KernelThread<'_> {
         }
     }
 
-    /// Enters the namespace and opens the socket where that is not done yet.
+    /// Enters the namespace and opens the sockets where that is not done yet, or has to be done again.
     fn open(&mut self) -> Result<(), Error> {
-        if let Some(netns) = &self.side.netns {
-            // A socket keeps a namespace alive whose name is gone or means another one by now.
-            if self.poller.is_some() && netns.identity()? != NetnsIdentity::of_this_thread()? {
-                self.poller = None;
+        self.leave_what_is_gone()?;
+        if let Some(poller) = &mut self.poller {
+            if poller.distrusts_socket() {
+                // Should that fail, events go on being heard.
+                poller.replace_socket(self.side.open_socket(self.shared)?);
             }
-        }
-        if self.poller.as_ref().is_some_and(Poller::hears) {
             return Ok(());
         }
-        self.poller = None;
         if let Some(netns) = &self.side.netns {
             netns.enter()?;
         }
@@ -218,15 +230,34 @@ impl KernelThread<'_> {
             )?),
             None => None,
         };
-        let mut socket = ConntrackSocket::open_with(netfilter::SocketOptions {
-            receive_timeout: self.side.retry_timeout,
-            cancel: Some(self.shared.requests.stop_flag()),
-            ..netfilter::SocketOptions::default()
-        })?;
-        let counts = socket.counts()?;
-        self.shared.set_kernel_counts(&counts);
+        let socket = self.side.open_socket(self.shared)?;
         self.poller = Some(Poller::new(socket, self.side.selection.clone(), events));
         Ok(())
+    }
+
+    /// Closes the sockets of a namespace whose name is gone or means another one by now, which they would keep alive, and
+    /// those of a listener that has died. What was heard until then is merged.
+    fn leave_what_is_gone(&mut self) -> Result<(), Error> {
+        let Some(poller) = &mut self.poller else {
+            return Ok(());
+        };
+        let there = match &self.side.netns {
+            Some(netns) => netns.identity().and_then(|named| {
+                let here = NetnsIdentity::of_this_thread()?;
+                Ok(named == here)
+            }),
+            None => Ok(true),
+        };
+        let there_and_heard = matches!(there, Ok(true)) && poller.hears();
+        if !there_and_heard {
+            poller.merge_events(self.shared);
+            if self.side.event_buffer.is_some() && poller.hears() {
+                // What happens until the next listener is there is not heard. Where one died, it said so.
+                self.shared.count_overrun();
+            }
+            self.poller = None;
+        }
+        there.map(drop).map_err(Error::from)
     }
 
     /// Says what falsifies the export in this namespace. Read here, because /proc/sys/net shows the namespace of the
@@ -235,10 +266,8 @@ impl KernelThread<'_> {
         if std::mem::replace(&mut self.warned, true) {
             return;
         }
-        if let Ok(settings) = Settings::read() {
-            for (code, message) in warnings(&settings, self.side.event_buffer.is_some()) {
-                self.shared.tell(Notice::Warning { code, message });
-            }
+        for (code, message) in warnings(Settings::read(), self.side.event_buffer.is_some()) {
+            self.shared.tell(Notice::Warning { code, message });
         }
     }
 }

@@ -20,7 +20,7 @@ pub enum Notice {
     Due,
     /// The state file was written, or could not be, or there is none: the exporter may be closed.
     Saved,
-    /// Something that falsifies or limits the export, said once.
+    /// Something that falsifies or limits the export, said when it begins.
     Warning {
         /// A code such as `ACCOUNTING_OFF`.
         code: &'static str,
@@ -55,7 +55,8 @@ pub struct PollSummary {
     pub duration_ms: f64,
     /// False when the kernel did not give the whole table: then nothing was ended by absence.
     pub complete: bool,
-    /// The owner asked for it; false for one that lost events made necessary.
+    /// The owner asked for it; false for one that the kernel thread made by itself, with events: some were lost, something
+    /// had failed, or a dump was cheaper than looking up all that was due.
     pub asked: bool,
 }
 

@@ -20,6 +20,8 @@ use crate::{Error, now};
 /// What a kernel thread needs to poll, kept from one poll to the next.
 pub(crate) struct Poller {
     socket: ConntrackSocket,
+    /// After an error it may hold half an answer.
+    socket_failed: bool,
     selection: Selection,
     events: Option<EventReader>,
     /// Events were dropped and no dump has put it right yet.
@@ -41,6 +43,7 @@ impl Poller {
         let scopes = selection.zones.len().max(1);
         Self {
             socket,
+            socket_failed: false,
             selection,
             events,
             overrun: false,
@@ -50,7 +53,8 @@ impl Poller {
         }
     }
 
-    /// Polls once. An error means that nothing was ended; what was seen before it stays observed.
+    /// Polls once. A zone in whose dump an error came has no connection ended by its absence; what was seen before the
+    /// error stays observed, and what ended, ended.
     pub(crate) fn poll(&mut self, shared: &Shared) -> Result<PollSummary, Error> {
         let begun = Instant::now();
         let counts = self.socket.counts()?;
@@ -96,12 +100,16 @@ impl Poller {
     }
 
     /// Merges what events have brought, and looks up what their deadlines ask for. Cheap when there is neither.
-    /// True when a dump is needed: events were lost, or more connections are due than lookups are worth.
+    /// True when a dump is needed: events were lost, the socket failed, or more connections are due than lookups are worth.
     pub(crate) fn attend(&mut self, shared: &Shared) -> Result<bool, Error> {
         if self.events.is_none() {
             return Ok(false);
         }
         self.merge_events(shared);
+        if self.socket_failed {
+            shared.tell_due();
+            return Ok(true);
+        }
         let refreshed = refresh(
             &mut self.socket,
             &self.selection,
@@ -112,10 +120,25 @@ impl Poller {
         Ok(self.overrun || refreshed == Refreshed::DumpIsCheaper)
     }
 
-    fn merge_events(&mut self, shared: &Shared) {
+    /// Merges what events have brought.
+    pub(crate) fn merge_events(&mut self, shared: &Shared) {
         if let Some(reader) = &self.events {
             self.overrun |= events::merge(reader, &self.selection, shared);
         }
+    }
+
+    /// The socket is used no more: only [`Poller::replace_socket`] helps. Events go on being heard.
+    pub(crate) fn distrust_socket(&mut self) {
+        self.socket_failed = true;
+    }
+
+    pub(crate) fn distrusts_socket(&self) -> bool {
+        self.socket_failed
+    }
+
+    pub(crate) fn replace_socket(&mut self, socket: ConntrackSocket) {
+        self.socket = socket;
+        self.socket_failed = false;
     }
 
     /// Whether the events that were asked for still come.
@@ -210,7 +233,7 @@ impl Poller {
         let outcome = dump.finish();
         // The dump's end speaks of everything that was destroyed before it: those events have to be merged first.
         if let Some(reader) = &self.events {
-            self.overrun |= !reader.catch_up();
+            self.overrun |= !reader.catch_up(&shared.requests);
             self.overrun |= events::merge(reader, &self.selection, shared);
         }
         pass.malformed += outcome.malformed;

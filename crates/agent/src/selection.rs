@@ -56,6 +56,13 @@ impl Selection {
         Ok(())
     }
 
+    /// The same selection with each zone once: a zone is a scope, which is dumped and counted by itself.
+    pub(crate) fn without_repeats(mut self) -> Self {
+        self.zones.sort_unstable();
+        self.zones.dedup();
+        self
+    }
+
     /// The kernel's part of this selection, for one zone or for all.
     pub fn filter(&self, zone: Option<u16>) -> Filter {
         Filter {

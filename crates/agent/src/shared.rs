@@ -110,8 +110,9 @@ impl Shared {
         lock(&self.kernel).event_overruns += 1;
     }
 
-    /// The event thread cannot read any more.
+    /// The event thread cannot read any more: what the kernel sends is lost until another one does.
     pub(crate) fn events_ended(&self) {
+        self.count_overrun();
         self.tell(Notice::Warning {
             code: "EVENTS_ENDED",
             message:

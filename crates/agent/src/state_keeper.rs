@@ -3,6 +3,7 @@
 //! Read before the first poll, so that connections met there go on from what the former run exported. Written every
 //! minute and at the stop, but never before a poll was complete: what that poll has not met yet would be missing.
 
+use std::io;
 use std::path::PathBuf;
 
 use flow_table::{Progress, StateCursor};
@@ -26,9 +27,24 @@ pub(crate) struct StateKeeper {
 }
 
 impl StateKeeper {
-    /// Reads the file into the table. A file that cannot be used is a warning, and the export goes on without.
-    pub(crate) fn open(path: PathBuf, shared: &Shared) -> Self {
-        let boot = state_file::boot_id().unwrap_or_default();
+    /// Reads the file into the table. A file that cannot be used is a warning, and the export goes on without. None
+    /// where this boot's id cannot be read: a file of another boot could not be told from one of this then.
+    pub(crate) fn open(path: PathBuf, boot: io::Result<[u8; 16]>, shared: &Shared) -> Option<Self> {
+        let refused = |reason: &dyn std::fmt::Display| {
+            shared.tell(Notice::Warning {
+                code: "STATE_FILE_REFUSED",
+                message: format!(
+                    "the state file is not used, connections older than this start are exported from now on: {reason}"
+                ),
+            });
+        };
+        let boot = match boot {
+            Ok(boot) => boot,
+            Err(error) => {
+                refused(&format_args!("this boot's id cannot be read: {error}"));
+                return None;
+            }
+        };
         let result = state_file::read(
             &path,
             boot,
@@ -36,19 +52,14 @@ impl StateKeeper {
             |entries| shared.table().import_state(entries),
         );
         if let Err(error) = result {
-            shared.tell(Notice::Warning {
-                code: "STATE_FILE_REFUSED",
-                message: format!(
-                    "the state file is not used, connections older than this start are exported from now on: {error}"
-                ),
-            });
+            refused(&error);
         }
-        Self {
+        Some(Self {
             path,
             boot,
             next_ms: None,
             failing: false,
-        }
+        })
     }
 
     /// A poll saw the whole table: entries of the file that met no connection are of no more use.
@@ -99,8 +110,42 @@ impl StateKeeper {
             slice.clear();
             match progress {
                 Progress::Done => return writer.finish(),
-                Progress::More => {}
+                // Nobody waits for it any more: the former file stands.
+                Progress::More if shared.requests.stopped() => return Ok(()),
+                // As in `finish_work`: whoever waits for the table may have it.
+                Progress::More => std::thread::yield_now(),
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use flow_table::{Config, FlowTable, InitialDelta, WhenFull};
+
+    use super::*;
+
+    #[test]
+    fn without_a_boot_id_no_file_is_kept_and_it_is_said() {
+        let table = FlowTable::new(Config {
+            active_timeout_ms: 60_000,
+            idle_timeout_ms: 15_000,
+            stale_timeout_ms: 300_000,
+            max_connections: 1,
+            when_full: WhenFull::RejectNew,
+            initial_delta: InitialDelta::Zero,
+            agent_start_ns: 0,
+            seconds_end_monotonic: false,
+            events: false,
+            confirm_absent: false,
+        });
+        let shared = Shared::new(table, Box::new(|| {})).unwrap();
+        let unreadable = Err(io::ErrorKind::PermissionDenied.into());
+        assert!(StateKeeper::open("state".into(), unreadable, &shared).is_none());
+        let [Notice::Warning { code, message }] = &shared.notices()[..] else {
+            panic!("a warning and nothing else")
+        };
+        assert_eq!(*code, "STATE_FILE_REFUSED");
+        assert!(message.contains("boot's id"), "{message}");
     }
 }

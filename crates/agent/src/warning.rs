@@ -2,9 +2,23 @@
 
 use netfilter::sysctl::{EventMode, Settings};
 
-/// A code and a sentence for each setting that falsifies or limits the export. Settings count for connections that
-/// are made after they were changed.
-pub(crate) fn warnings(settings: &Settings, follows_events: bool) -> Vec<(&'static str, String)> {
+/// A code and a sentence for each setting that falsifies or limits the export, or for all of them where they cannot be
+/// read. Settings count for connections that are made after they were changed.
+pub(crate) fn warnings(
+    settings: Result<Settings, netfilter::Error>,
+    follows_events: bool,
+) -> Vec<(&'static str, String)> {
+    let settings = match settings {
+        Ok(settings) => settings,
+        Err(error) => {
+            return vec![(
+                "SETTINGS_UNREADABLE",
+                format!(
+                    "whether connections are counted, carry timestamps and send events is not known: {error}"
+                ),
+            )];
+        }
+    };
     let mut warnings = Vec::new();
     let mut warn = |code, setting: &str, now: &str, consequence: &str| {
         let name = format!("net.netfilter.nf_conntrack_{setting}");
@@ -66,7 +80,7 @@ mod tests {
     };
 
     fn codes(settings: Settings, follows_events: bool) -> Vec<&'static str> {
-        warnings(&settings, follows_events)
+        warnings(Ok(settings), follows_events)
             .into_iter()
             .map(|(code, _)| code)
             .collect()
@@ -99,9 +113,22 @@ mod tests {
             codes(off, true),
             ["ACCOUNTING_OFF", "TIMESTAMPS_OFF", "EVENTS_OFF"]
         );
-        let (_, text) = warnings(&off, false).swap_remove(0);
+        let (_, text) = warnings(Ok(off), false).swap_remove(0);
         assert!(
             text.ends_with("set it to 1 (sysctl -w net.netfilter.nf_conntrack_acct=1)"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn settings_that_cannot_be_read_are_said_to_be_unknown() {
+        let path = "/proc/sys/net/netfilter/nf_conntrack_acct".into();
+        let source = std::io::ErrorKind::PermissionDenied.into();
+        let unreadable = Err(netfilter::Error::Sysctl { path, source });
+        let [(code, text)] = <[_; 1]>::try_from(warnings(unreadable, false)).unwrap();
+        assert_eq!(code, "SETTINGS_UNREADABLE");
+        assert!(
+            text.contains("nf_conntrack_acct: permission denied"),
             "{text}"
         );
     }

@@ -7,31 +7,15 @@
 )]
 
 use std::collections::BTreeMap;
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 
 use agent::{Dumped, Selection, dump};
+use netfilter::ProtocolState;
 use netfilter::testing::{
-    Entry, Maker, Zone, icmp_echo, in_tracked_namespace, nft, run, send_ip, tcp_exchange,
-    udp_exchange,
+    Entry, Maker, Zone, address, icmp_echo, in_tracked_namespace, nft, run, send_ip, tcp_exchange,
+    tuple, udp_exchange,
 };
-use netfilter::{ProtocolState, Tuple};
 use serde_json::Value;
-
-fn address(text: &str) -> SocketAddr {
-    text.parse().unwrap()
-}
-
-fn tuple(protocol: u8, source: &str, destination: &str) -> Tuple {
-    let (source, destination) = (address(source), address(destination));
-    Tuple {
-        source: source.ip(),
-        destination: destination.ip(),
-        protocol,
-        source_port: source.port(),
-        destination_port: destination.port(),
-        zone: None,
-    }
-}
 
 /// One of each: protocols, families, zones, NAT, marks, labels, states.
 fn fill() {
@@ -57,7 +41,7 @@ fn fill() {
     let mut labels = [0; 16];
     labels[0] = 0b101; // bits 0 and 2
     labels[15] = 0x80; // bit 127
-    let made = |port: u16| Entry::new(tuple(17, &format!("192.0.2.1:{port}"), "198.51.100.1:53"));
+    let made = |port: u16| Entry::new(tuple(&format!("192.0.2.1:{port}"), "198.51.100.1:53", 17));
     Maker::open()
         .unwrap()
         .create([
@@ -78,11 +62,11 @@ fn fill() {
             },
             Entry {
                 protocol_state: ProtocolState::Tcp(5),
-                ..Entry::new(tuple(6, "192.0.2.1:4", "198.51.100.1:80"))
+                ..Entry::new(tuple("192.0.2.1:4", "198.51.100.1:80", 6))
             },
-            Entry::new(tuple(132, "192.0.2.1:5", "198.51.100.1:2905")),
-            Entry::new(tuple(136, "192.0.2.1:6", "198.51.100.1:7")),
-            Entry::new(tuple(6, "[2001:db8::1]:8", "[2001:db8::2]:443")),
+            Entry::new(tuple("192.0.2.1:5", "198.51.100.1:2905", 132)),
+            Entry::new(tuple("192.0.2.1:6", "198.51.100.1:7", 136)),
+            Entry::new(tuple("[2001:db8::1]:8", "[2001:db8::2]:443", 6)),
         ])
         .unwrap();
 }
@@ -358,7 +342,7 @@ fn compare(ours: &Fields, theirs: &Fields) {
 fn a_reader_that_has_enough_stops_the_dump() {
     in_tracked_namespace(|| {
         let entries = (1..=2000)
-            .map(|port| Entry::new(tuple(17, &format!("192.0.2.1:{port}"), "198.51.100.1:53")));
+            .map(|port| Entry::new(tuple(&format!("192.0.2.1:{port}"), "198.51.100.1:53", 17)));
         Maker::open().unwrap().create(entries).unwrap();
         let mut parts = 0;
         let dumped = dump(&Selection::default(), None, |_| {

@@ -10,34 +10,18 @@ mod support;
 use std::net::{SocketAddr, UdpSocket};
 use std::time::Duration;
 
-use agent::Notice;
-use netfilter::Tuple;
-use netfilter::testing::{Entry, Maker, in_tracked_namespace, tcp_exchange, udp_exchange};
+use netfilter::testing::{
+    Entry, Maker, address, in_tracked_namespace, numbered, tcp_exchange, udp_exchange,
+};
 
-use support::{Run, config, ends, kernel_totals, key, number, sums, totals};
-
-fn address(text: &str) -> SocketAddr {
-    text.parse().unwrap()
-}
-
-fn with_events() -> agent::Config {
-    agent::Config {
-        events: true,
-        ..config()
-    }
-}
+use support::{Run, config, datagram, ends, kernel_totals, key, number, sums, totals, with_events};
 
 #[test]
 fn a_flow_shorter_than_a_poll_interval_is_exported_once_with_its_last_counters() {
     in_tracked_namespace(|| {
         let mut run = Run::start(with_events());
         run.poll();
-        udp_exchange(
-            address("127.0.0.1:6001"),
-            address("127.0.0.1:6002"),
-            100,
-            Some(1000),
-        );
+        datagram(6001, Some(1000));
         let kernel = kernel_totals();
         assert_eq!(kernel.len(), 1);
         Maker::open().unwrap().flush().unwrap();
@@ -119,19 +103,7 @@ fn after_a_storm_that_overran_the_buffer_the_table_is_right_and_empty() {
         });
         run.poll();
         let mut maker = Maker::open().unwrap();
-        let entries = || {
-            (0..CONNECTIONS).map(|number| {
-                let [_, _, high, low] = number.to_be_bytes();
-                Entry::new(Tuple {
-                    source: [192, 0, high, low].into(),
-                    destination: [198, 51, 100, 1].into(),
-                    protocol: 17,
-                    source_port: 1000,
-                    destination_port: 53,
-                    zone: None,
-                })
-            })
-        };
+        let entries = || (0..CONNECTIONS).map(|number| Entry::new(numbered(number)));
         maker.create(entries()).unwrap();
         maker.flush().unwrap();
         // The overrun leads to a dump by itself; what it ended is exported.
@@ -148,12 +120,7 @@ fn after_a_storm_that_overran_the_buffer_the_table_is_right_and_empty() {
             (0, 0, 0, 0)
         );
         // A last exchange, with the listener hearing again.
-        udp_exchange(
-            address("127.0.0.1:6001"),
-            address("127.0.0.1:6002"),
-            100,
-            Some(1000),
-        );
+        datagram(6001, Some(1000));
         let kernel = kernel_totals();
         maker.flush().unwrap();
         let last = |record: &serde_json::Value| key(record).source.1 == 6001;
@@ -172,22 +139,9 @@ fn with_events_switched_off_it_is_said_and_the_resync_ends_connections() {
     in_tracked_namespace(|| {
         netfilter::sysctl::write("netfilter/nf_conntrack_events", 0).unwrap();
         let mut run = Run::start(with_events());
-        udp_exchange(
-            address("127.0.0.1:6001"),
-            address("127.0.0.1:6002"),
-            100,
-            Some(1000),
-        );
+        datagram(6001, Some(1000));
         run.poll();
-        run.wait(|notice| {
-            matches!(
-                notice,
-                Notice::Warning {
-                    code: "EVENTS_OFF",
-                    ..
-                }
-            )
-        });
+        run.warning("EVENTS_OFF");
         let kernel = kernel_totals();
         Maker::open().unwrap().flush().unwrap();
         run.poll();
@@ -202,29 +156,11 @@ fn connections_older_than_the_listener_are_warned_of_and_ended_by_the_resync() {
     in_tracked_namespace(|| {
         // 2: the kernel sends events for connections that were made while somebody listened.
         netfilter::sysctl::write("netfilter/nf_conntrack_events", 2).unwrap();
-        udp_exchange(
-            address("127.0.0.1:6001"),
-            address("127.0.0.1:6002"),
-            100,
-            None,
-        );
+        datagram(6001, None);
         let mut run = Run::start(with_events());
         run.poll();
-        run.wait(|notice| {
-            matches!(
-                notice,
-                Notice::Warning {
-                    code: "EVENTS_AUTODETECT",
-                    ..
-                }
-            )
-        });
-        udp_exchange(
-            address("127.0.0.1:6003"),
-            address("127.0.0.1:6004"),
-            100,
-            None,
-        );
+        run.warning("EVENTS_AUTODETECT");
+        datagram(6003, None);
         let kernel = kernel_totals();
         Maker::open().unwrap().flush().unwrap();
         // The younger one tells of its end. The older one may too, when another namespace has a listener.

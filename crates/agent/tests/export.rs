@@ -8,43 +8,23 @@
 
 mod support;
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::time::Duration;
 
 use agent::{OwnSession, Selection};
 use flow_table::Loss;
-use netfilter::Tuple;
-use netfilter::testing::{Entry, Maker, Zone, in_tracked_namespace, tcp_exchange, udp_exchange};
+use netfilter::testing::{
+    Entry, Maker, Zone, address, in_tracked_namespace, numbered, tcp_exchange, tuple, udp_exchange,
+};
 
-use support::{Run, config, deltas, ends, kernel_totals, key, number, sums, totals};
-
-fn address(text: &str) -> SocketAddr {
-    text.parse().unwrap()
-}
+use support::{Run, config, datagram, deltas, ends, kernel_totals, key, number, sums, totals};
 
 /// TCP and UDP, IPv4 and IPv6, each with its own number of octets.
 fn traffic() {
     tcp_exchange(address("127.0.0.1:5001"), 5000, 700);
     tcp_exchange(address("[::1]:5002"), 300, 90_000);
-    udp_exchange(
-        address("127.0.0.1:6001"),
-        address("127.0.0.1:6002"),
-        100,
-        Some(1000),
-    );
+    datagram(6001, Some(1000));
     udp_exchange(address("[::1]:6003"), address("[::1]:6004"), 1, None);
-}
-
-fn udp(source: &str, destination: &str) -> Tuple {
-    let (source, destination) = (address(source), address(destination));
-    Tuple {
-        source: source.ip(),
-        destination: destination.ip(),
-        protocol: 17,
-        source_port: source.port(),
-        destination_port: destination.port(),
-        zone: None,
-    }
 }
 
 #[test]
@@ -156,7 +136,7 @@ fn each_zones_connections_are_exported_once_however_they_are_dumped() {
         let mut maker = Maker::open().unwrap();
         let entry = |port: u16, zone| Entry {
             zone,
-            ..Entry::new(udp(&format!("192.0.2.1:{port}"), "198.51.100.1:53"))
+            ..Entry::new(tuple(&format!("192.0.2.1:{port}"), "198.51.100.1:53", 17))
         };
         maker
             .create([
@@ -168,7 +148,7 @@ fn each_zones_connections_are_exported_once_however_they_are_dumped() {
             ])
             .unwrap();
         let selection = Selection {
-            zones: vec![5, 6],
+            zones: vec![5, 6, 5],
             ..Selection::default()
         };
         let mut run = Run::start(agent::Config {
@@ -262,11 +242,11 @@ fn a_connection_whose_mark_leaves_the_selection_has_not_ended() {
         let mut maker = Maker::open().unwrap();
         let marked = |mark| Entry {
             mark,
-            ..Entry::new(udp("192.0.2.1:1000", "198.51.100.1:53"))
+            ..Entry::new(tuple("192.0.2.1:1000", "198.51.100.1:53", 17))
         };
         let other = Entry {
             mark: 0x10,
-            ..Entry::new(udp("192.0.2.1:1001", "198.51.100.1:53"))
+            ..Entry::new(tuple("192.0.2.1:1001", "198.51.100.1:53", 17))
         };
         maker.create([marked(0x13), other.clone()]).unwrap();
         let selection = Selection {
@@ -313,14 +293,7 @@ fn the_next_run_goes_on_where_the_former_ended() {
             initial_delta: flow_table::InitialDelta::Zero,
             ..config()
         };
-        let exchange = || {
-            udp_exchange(
-                address("127.0.0.1:6001"),
-                address("127.0.0.1:6002"),
-                100,
-                Some(1000),
-            )
-        };
+        let exchange = || datagram(6001, Some(1000));
         // The first run finds it there: by default its first delta is zero.
         exchange();
         let mut first = Run::start(with_file());
@@ -358,10 +331,7 @@ fn the_next_run_goes_on_where_the_former_ended() {
 #[test]
 fn closing_ends_a_poll_under_way() {
     in_tracked_namespace(|| {
-        let entries = (0..40_000_u32).map(|number| {
-            let source = format!("192.0.2.1:{}", 1 + number % 50_000);
-            Entry::new(udp(&source, "198.51.100.1:53"))
-        });
+        let entries = (0..40_000_u32).map(|number| Entry::new(numbered(number)));
         Maker::open().unwrap().create(entries).unwrap();
         let mut run = Run::start(config());
         run.exporter.poll();

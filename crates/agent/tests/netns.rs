@@ -2,7 +2,6 @@
 #![allow(
     clippy::unwrap_used,
     clippy::indexing_slicing,
-    clippy::panic,
     reason = "a test that cannot go on has to stop"
 )]
 
@@ -13,11 +12,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
-use agent::Notice;
 use netfilter::netns::{Netns, NetnsIdentity};
 use netfilter::testing::{in_namespace, run};
 
-use support::{Run, config, number};
+use support::{Run, config, number, with_events};
 
 /// A process in a namespace of its own, ended with this value.
 struct Inhabitant(Child);
@@ -77,14 +75,6 @@ fn point(link: &Path, target: &Path) {
     symlink(target, link).unwrap();
 }
 
-fn poll_fails(run: &mut Run) -> (&'static str, String) {
-    run.exporter.poll();
-    match run.wait(|notice| matches!(notice, Notice::Poll(_) | Notice::PollFailed { .. })) {
-        Notice::PollFailed { code, message, .. } => (code, message),
-        other => panic!("the poll did not fail: {other:?}"),
-    }
-}
-
 #[test]
 fn a_namespace_that_vanishes_is_an_error_with_a_retry() {
     in_namespace(|| {
@@ -97,7 +87,7 @@ fn a_namespace_that_vanishes_is_an_error_with_a_retry() {
         assert_eq!(run.poll().ipv4, 1);
 
         drop(first);
-        let (code, message) = poll_fails(&mut run);
+        let (code, message) = run.poll_fails();
         assert_eq!(code, "ERR_NETNS");
         assert!(message.contains(link.to_str().unwrap()), "{message}");
         assert_eq!(
@@ -125,11 +115,67 @@ fn a_namespace_that_is_not_there_yet_is_waited_for() {
         let link = std::env::temp_dir().join(format!("ctipfix-netns-late-{}", std::process::id()));
         let netns = Some(Netns::Path(link.clone()));
         let mut run = Run::start(agent::Config { netns, ..config() });
-        assert_eq!(poll_fails(&mut run).0, "ERR_NETNS");
+        assert_eq!(run.poll_fails().0, "ERR_NETNS");
         let inhabitant = Inhabitant::new();
         inhabitant.connect(1);
         point(&link, &inhabitant.namespace());
         assert_eq!(run.poll().ipv4, 1);
+        std::fs::remove_file(&link).unwrap();
+    });
+}
+
+#[test]
+fn with_events_a_namespace_that_comes_late_is_entered_without_being_asked() {
+    in_namespace(|| {
+        let link =
+            std::env::temp_dir().join(format!("ctipfix-netns-events-{}", std::process::id()));
+        let netns = Some(Netns::Path(link.clone()));
+        let mut run = Run::start(agent::Config {
+            netns,
+            ..with_events()
+        });
+        assert_eq!(run.poll_fails().0, "ERR_NETNS");
+        // Two seconds later by itself, and again in vain.
+        assert_eq!(run.poll_end(false).unwrap_err().0, "ERR_NETNS");
+        let inhabitant = Inhabitant::new();
+        inhabitant.connect(1);
+        point(&link, &inhabitant.namespace());
+        let healed = run.poll_end(false).unwrap();
+        assert_eq!((healed.ipv4, healed.complete), (1, true));
+        // Its events are heard from now on.
+        inhabitant.connect(2);
+        run.export_until(|_, exporter| exporter.stats().table.live == 2);
+        let kernel = run.exporter.stats().kernel;
+        assert_eq!((kernel.polls, kernel.poll_failures), (1, 2));
+        std::fs::remove_file(&link).unwrap();
+    });
+}
+
+#[test]
+fn with_events_a_namespace_that_vanishes_is_let_go_and_its_successor_heard() {
+    in_namespace(|| {
+        let link = std::env::temp_dir().join(format!("ctipfix-netns-heard-{}", std::process::id()));
+        let first = Inhabitant::new();
+        point(&link, &first.namespace());
+        let netns = Some(Netns::Path(link.clone()));
+        let mut run = Run::start(agent::Config {
+            netns,
+            ..with_events()
+        });
+        run.poll();
+        first.connect(1);
+        run.export_until(|_, exporter| exporter.stats().table.live == 1);
+        drop(first);
+        assert_eq!(run.poll_fails().0, "ERR_NETNS");
+        assert_eq!(run.exporter.stats().kernel.event_overruns, 1);
+
+        let second = Inhabitant::new();
+        point(&link, &second.namespace());
+        assert_eq!(run.poll_end(false).unwrap().ended, 1);
+        second.connect(2);
+        run.export_until(|_, exporter| exporter.stats().table.live == 1);
+        let stats = run.exporter.stats();
+        assert_eq!((stats.table.added_total, stats.kernel.polls), (2, 2));
         std::fs::remove_file(&link).unwrap();
     });
 }

@@ -11,30 +11,11 @@
 )]
 
 use std::fs;
-use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
 use netfilter::nflog::{NflogOptions, NflogSocket};
-use netfilter::testing::{self, Entry, Maker, RawMessage, Zone};
+use netfilter::testing::{self, Entry, Maker, RawMessage, Zone, address, tuple};
 use netfilter::{EventGroups, EventOptions, EventSocket, ProtocolState, Tuple, sysctl};
-
-fn address(text: &str) -> IpAddr {
-    text.parse().unwrap()
-}
-
-fn socket(text: &str) -> SocketAddr {
-    text.parse().unwrap()
-}
-
-fn tuple(source: &str, destination: &str, protocol: u8, ports: (u16, u16)) -> Tuple {
-    Tuple::new(
-        address(source),
-        address(destination),
-        protocol,
-        ports.0,
-        ports.1,
-    )
-}
 
 /// Where the files go, and the entries that earlier files hold already.
 struct Capture {
@@ -83,43 +64,48 @@ fn main() {
 
 fn by_traffic(capture: &mut Capture) {
     capture.entry("connection/tcp-v4-time-wait", |_| {
-        testing::tcp_exchange(socket("127.0.0.1:4739"), 5000, 0);
+        testing::tcp_exchange(address("127.0.0.1:4739"), 5000, 0);
     });
     capture.entry("connection/tcp-v6-time-wait", |_| {
-        testing::tcp_exchange(socket("[::1]:4739"), 5000, 0);
+        testing::tcp_exchange(address("[::1]:4739"), 5000, 0);
     });
     capture.entry("connection/udp-v4", |_| {
         testing::udp_exchange(
-            socket("127.0.0.1:40001"),
-            socket("127.0.0.1:53"),
+            address("127.0.0.1:40001"),
+            address("127.0.0.1:53"),
             30,
             Some(60),
         );
     });
     capture.entry("connection/udp-v6-unreplied", |_| {
-        testing::udp_exchange(socket("[::1]:40002"), socket("[::1]:53"), 30, None);
+        testing::udp_exchange(address("[::1]:40002"), address("[::1]:53"), 30, None);
     });
     capture.entry("connection/icmp-v4-echo", |_| {
-        testing::icmp_echo(address("127.0.0.1"), 0x1234);
+        testing::icmp_echo([127, 0, 0, 1].into(), 0x1234);
     });
     capture.entry("connection/icmp-v6-echo", |_| {
-        testing::icmp_echo(address("::1"), 0x5678);
+        testing::icmp_echo(std::net::Ipv6Addr::LOCALHOST.into(), 0x5678);
     });
     capture.entry("connection/unknown-protocol-253", |_| {
-        testing::send_ip(address("127.0.0.1"), 253, &[1; 12]);
+        testing::send_ip([127, 0, 0, 1].into(), 253, &[1; 12]);
     });
     sysctl::write("netfilter/nf_conntrack_acct", 0).unwrap();
     sysctl::write("netfilter/nf_conntrack_timestamp", 0).unwrap();
     capture.entry("connection/udp-v4-uncounted", |_| {
-        testing::udp_exchange(socket("127.0.0.1:40003"), socket("127.0.0.1:53"), 30, None);
+        testing::udp_exchange(
+            address("127.0.0.1:40003"),
+            address("127.0.0.1:53"),
+            30,
+            None,
+        );
     });
     testing::track();
 }
 
 fn by_netlink(capture: &mut Capture) {
-    let udp = tuple("10.0.0.1", "10.0.0.2", 17, (1000, 2000));
-    let ftp = tuple("10.0.0.1", "10.0.0.2", 6, (40000, 21));
-    let tcp = tuple("2001:db8::1", "2001:db8::2", 6, (40000, 443));
+    let udp = tuple("10.0.0.1:1000", "10.0.0.2:2000", 17);
+    let ftp = tuple("10.0.0.1:40000", "10.0.0.2:21", 6);
+    let tcp = tuple("[2001:db8::1]:40000", "[2001:db8::2]:443", 6);
     capture.made(
         "connection/udplite-v6",
         Entry::new(Tuple {
@@ -183,7 +169,7 @@ fn by_netlink(capture: &mut Capture) {
     capture.maker.create([Entry::new(ftp)]).unwrap();
     let data = Entry {
         master: Some(ftp),
-        ..Entry::new(tuple("10.0.0.1", "10.0.0.2", 6, (40001, 50000)))
+        ..Entry::new(tuple("10.0.0.1:40001", "10.0.0.2:50000", 6))
     };
     capture.maker.create([data]).unwrap();
     let messages = testing::raw_dump();
@@ -194,7 +180,8 @@ fn by_netlink(capture: &mut Capture) {
 
 /// The answer to a request for counts, and datagrams with their netlink headers.
 fn whole(capture: &mut Capture) {
-    let entries = (0..3).map(|port| Entry::new(tuple("10.0.0.1", "10.0.0.2", 17, (port, 53))));
+    let entries =
+        (0..3).map(|port| Entry::new(tuple(&format!("10.0.0.1:{port}"), "10.0.0.2:53", 17)));
     capture.maker.create(entries).unwrap();
     capture.save("counts/three-entries", &testing::raw_counts());
     for (datagram, number) in testing::raw_datagrams().into_iter().zip(1..) {
@@ -257,7 +244,7 @@ fn events(capture: &mut Capture) {
     let entry = Entry {
         mark: 3,
         zone: Zone::Shared(65520),
-        ..Entry::new(tuple("10.0.0.1", "10.0.0.2", 6, (40000, 80)))
+        ..Entry::new(tuple("10.0.0.1:40000", "10.0.0.2:80", 6))
     };
     capture.maker.create([entry.clone()]).unwrap();
     let closing = Entry {
@@ -278,8 +265,8 @@ fn events(capture: &mut Capture) {
     }
     assert_eq!(messages.len(), 3);
     testing::udp_exchange(
-        socket("127.0.0.1:40020"),
-        socket("127.0.0.1:53"),
+        address("127.0.0.1:40020"),
+        address("127.0.0.1:53"),
         30,
         Some(60),
     );

@@ -196,7 +196,7 @@ impl Channel {
                 if let Some(error @ Error::Permission { .. }) = refusal {
                     return Err(error);
                 } else if message.sequence.wrapping_sub(first) < count {
-                    outstanding -= 1;
+                    outstanding = outstanding.saturating_sub(1);
                     refused = refused.or(refusal);
                 } else if let (true, Some(error)) = (begin, refusal) {
                     return Err(error);

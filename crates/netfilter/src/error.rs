@@ -122,25 +122,6 @@ impl Error {
         }
     }
 
-    /// Whether the same request may succeed later without anybody changing this process: the module is not loaded yet,
-    /// the namespace is not there yet, the kernel was short of memory or busy.
-    #[must_use]
-    pub fn is_transient(&self) -> bool {
-        match self {
-            Self::NoConntrack { .. }
-            | Self::Overrun { .. }
-            | Self::NoProgress { .. }
-            | Self::Netns { .. } => true,
-            Self::Netlink { errno, .. } => {
-                use rustix::io::Errno;
-                [Errno::AGAIN, Errno::BUSY, Errno::NOMEM, Errno::INTR]
-                    .iter()
-                    .any(|transient| transient.raw_os_error() == *errno)
-            }
-            _ => false,
-        }
-    }
-
     /// The error for a positive errno in a netlink reply.
     pub(crate) fn from_errno(operation: &'static str, errno: i32) -> Self {
         use rustix::io::Errno;

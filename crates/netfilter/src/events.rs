@@ -10,10 +10,11 @@ use neli::utils::Groups;
 
 use crate::channel::{Channel, SocketOptions};
 use crate::connection::Connection;
+use crate::datagram::{Datagram, Tally};
 use crate::error::Error;
 use crate::listener::{Heard, Listener};
 use crate::malformed::Malformed;
-use crate::message::{Messages, flag, kind};
+use crate::message::{Message, flag, kind};
 
 /// Which events are wanted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -174,22 +175,11 @@ impl AsFd for EventSocket {
 }
 
 /// The events of one datagram; malformed ones are skipped and counted.
-pub struct Events<'a> {
-    messages: Messages<'a>,
-    counts: &'a mut EventCounts,
-}
+pub struct Events<'a>(Datagram<'a, EventCounts>);
 
 impl<'a> Events<'a> {
     pub(crate) fn new(datagram: &'a [u8], counts: &'a mut EventCounts) -> Self {
-        Self {
-            messages: Messages::new(datagram),
-            counts,
-        }
-    }
-
-    fn malformed(&mut self, fault: Malformed) {
-        self.counts.malformed += 1;
-        self.counts.first_malformed.get_or_insert(fault);
+        Self(Datagram::new(datagram, counts))
     }
 }
 
@@ -197,28 +187,26 @@ impl<'a> Iterator for Events<'a> {
     type Item = Event<'a>;
 
     fn next(&mut self) -> Option<Event<'a>> {
-        loop {
-            let message = match self.messages.next() {
-                Ok(Some(message)) => message,
-                Ok(None) => return None,
-                Err(fault) => {
-                    self.malformed(fault);
-                    return None;
-                }
-            };
-            let kind = match message.kind {
-                kind::CT_NEW if message.flags & (flag::CREATE | flag::EXCL) != 0 => EventKind::New,
-                kind::CT_NEW => EventKind::Update,
-                kind::CT_DELETE => EventKind::Destroy,
-                _ => continue,
-            };
-            match Connection::decode(message.payload) {
-                Ok(connection) => {
-                    self.counts.events += 1;
-                    return Some(Event { kind, connection });
-                }
-                Err(fault) => self.malformed(fault),
-            }
-        }
+        self.0.next()
+    }
+}
+
+impl Tally for EventCounts {
+    type Item<'a> = Event<'a>;
+
+    fn read<'a>(&mut self, message: &Message<'a>) -> Result<Option<Event<'a>>, Malformed> {
+        let kind = match message.kind {
+            kind::CT_NEW if message.flags & (flag::CREATE | flag::EXCL) != 0 => EventKind::New,
+            kind::CT_NEW => EventKind::Update,
+            kind::CT_DELETE => EventKind::Destroy,
+            _ => return Ok(None),
+        };
+        let connection = Connection::decode(message.payload)?;
+        self.events += 1;
+        Ok(Some(Event { kind, connection }))
+    }
+
+    fn malformed(&mut self) -> (&mut u64, &mut Option<Malformed>) {
+        (&mut self.malformed, &mut self.first_malformed)
     }
 }

@@ -9,6 +9,7 @@
 mod attribute;
 mod channel;
 mod connection;
+mod datagram;
 mod dump;
 mod error;
 mod events;

@@ -114,7 +114,7 @@ impl ConntrackSocket {
                     },
                     _ => continue,
                 }
-                outstanding -= 1;
+                outstanding = outstanding.saturating_sub(1);
             }
         }
         Ok(())

@@ -13,10 +13,11 @@ use neli::utils::Groups;
 pub use packet::{LoggedPacket, PacketHeader};
 
 use crate::channel::{Channel, SocketOptions};
+use crate::datagram::{Datagram, Tally};
 use crate::error::Error;
 use crate::listener::{Heard, Listener};
 use crate::malformed::Malformed;
-use crate::message::{Messages, flag, kind};
+use crate::message::{Message, flag, kind};
 use crate::request::{Head, Request};
 
 const OPERATION: &str = "read an NFLOG group";
@@ -193,22 +194,11 @@ fn configure(
 }
 
 /// The packets of one datagram; malformed messages are skipped and counted.
-pub struct LoggedPackets<'a> {
-    messages: Messages<'a>,
-    counts: &'a mut NflogCounts,
-}
+pub struct LoggedPackets<'a>(Datagram<'a, NflogCounts>);
 
 impl<'a> LoggedPackets<'a> {
     pub(crate) fn new(datagram: &'a [u8], counts: &'a mut NflogCounts) -> Self {
-        Self {
-            messages: Messages::new(datagram),
-            counts,
-        }
-    }
-
-    fn malformed(&mut self, fault: Malformed) {
-        self.counts.malformed += 1;
-        self.counts.first_malformed.get_or_insert(fault);
+        Self(Datagram::new(datagram, counts))
     }
 }
 
@@ -216,26 +206,24 @@ impl<'a> Iterator for LoggedPackets<'a> {
     type Item = LoggedPacket<'a>;
 
     fn next(&mut self) -> Option<LoggedPacket<'a>> {
-        loop {
-            let message = match self.messages.next() {
-                Ok(Some(message)) => message,
-                Ok(None) => return None,
-                Err(fault) => {
-                    self.malformed(fault);
-                    return None;
-                }
-            };
-            if message.kind != MSG_PACKET {
-                continue;
-            }
-            match LoggedPacket::decode(message.payload) {
-                Ok(packet) => {
-                    self.counts.number(packet.sequence);
-                    return Some(packet);
-                }
-                Err(fault) => self.malformed(fault),
-            }
+        self.0.next()
+    }
+}
+
+impl Tally for NflogCounts {
+    type Item<'a> = LoggedPacket<'a>;
+
+    fn read<'a>(&mut self, message: &Message<'a>) -> Result<Option<LoggedPacket<'a>>, Malformed> {
+        if message.kind != MSG_PACKET {
+            return Ok(None);
         }
+        let packet = LoggedPacket::decode(message.payload)?;
+        self.number(packet.sequence);
+        Ok(Some(packet))
+    }
+
+    fn malformed(&mut self) -> (&mut u64, &mut Option<Malformed>) {
+        (&mut self.malformed, &mut self.first_malformed)
     }
 }
 

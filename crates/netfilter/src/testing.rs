@@ -13,6 +13,7 @@ pub mod decoders;
 mod entry;
 mod namespace;
 mod packet;
+mod tuples;
 
 pub use capture::{
     RawMessage, count_only, datagram, decode, dump, raw_counts, raw_datagrams, raw_dump,
@@ -21,3 +22,4 @@ pub use capture::{
 pub use entry::{Entry, Maker, Zone};
 pub use namespace::{in_namespace, in_tracked_namespace, nft, on_namespace_thread, run, track};
 pub use packet::{icmp_echo, send_ip, tcp_exchange, udp_exchange};
+pub use tuples::{address, numbered, tuple};

@@ -6,28 +6,15 @@
     reason = "a test may stop at the first surprise"
 )]
 
-use std::net::SocketAddr;
 use std::time::Duration;
 
-use netfilter::testing::{self, Entry, Maker, in_tracked_namespace};
+use netfilter::testing::{self, Entry, Maker, address, in_tracked_namespace, numbered, tuple};
 use netfilter::{
     Connection, ConntrackSocket, Counters, EventGroups, EventKind, EventOptions, EventSocket,
-    ProtocolState, Received, Tuple,
+    ProtocolState, Received,
 };
 
 const WAIT: Option<Duration> = Some(Duration::from_millis(500));
-
-fn tuple(source: &str, destination: &str, protocol: u8) -> Tuple {
-    let (source, destination): (SocketAddr, SocketAddr) =
-        (source.parse().unwrap(), destination.parse().unwrap());
-    Tuple::new(
-        source.ip(),
-        destination.ip(),
-        protocol,
-        source.port(),
-        destination.port(),
-    )
-}
 
 fn listen(receive_buffer: usize, groups: EventGroups) -> EventSocket {
     EventSocket::open(EventOptions {
@@ -111,8 +98,8 @@ fn destroy_carries_the_last_counters() {
             },
         );
         let (near, far) = ("[::1]:40001", "[::1]:53");
-        testing::udp_exchange(near.parse().unwrap(), far.parse().unwrap(), 100, Some(200));
-        testing::udp_exchange(near.parse().unwrap(), far.parse().unwrap(), 1, None);
+        testing::udp_exchange(address(near), address(far), 100, Some(200));
+        testing::udp_exchange(address(near), address(far), 1, None);
         Maker::open().unwrap().flush().unwrap();
         let mut told = Vec::new();
         drain(&mut socket, |kind, entry| {
@@ -173,16 +160,7 @@ fn a_receive_without_end_is_woken_by_an_event() {
 fn a_storm_overruns_a_small_buffer_and_is_counted_and_the_socket_goes_on() {
     in_tracked_namespace(|| {
         let mut socket = listen(64 * 1024, EventGroups::ALL);
-        let storm = |from: u32| {
-            (from..from + 5_000).map(|number| {
-                let ports = ((number >> 8) as u16, (number & 0xff) as u16 + 1);
-                Entry::new(Tuple {
-                    source_port: ports.0 + 1,
-                    destination_port: ports.1,
-                    ..tuple("10.0.0.1:1", "10.0.0.2:2", 17)
-                })
-            })
-        };
+        let storm = |from: u32| (from..from + 5_000).map(|number| Entry::new(numbered(number)));
         let mut maker = Maker::open().unwrap();
         for round in 0..10 {
             maker.create(storm(round * 5_000)).unwrap();

@@ -7,22 +7,9 @@
 )]
 
 use std::collections::BTreeSet;
-use std::net::SocketAddr;
 
-use netfilter::testing::{Entry, Maker, Zone, dump, in_tracked_namespace};
+use netfilter::testing::{Entry, Maker, Zone, dump, in_tracked_namespace, tuple};
 use netfilter::{Connection, Family, Filter, Masked, ProtocolState, Status, Tuple, TupleFilter};
-
-fn tuple(source: &str, destination: &str, protocol: u8) -> Tuple {
-    let (source, destination): (SocketAddr, SocketAddr) =
-        (source.parse().unwrap(), destination.parse().unwrap());
-    Tuple::new(
-        source.ip(),
-        destination.ip(),
-        protocol,
-        source.port(),
-        destination.port(),
-    )
-}
 
 /// Sixteen entries that differ in everything a filter can ask for; their source ports name them.
 fn table() -> Vec<Entry> {

@@ -6,24 +6,10 @@
     reason = "a test may stop at the first surprise"
 )]
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 
-use netfilter::testing::{self, Entry, Maker, Zone, dump, in_tracked_namespace};
+use netfilter::testing::{self, Entry, Maker, Zone, address, dump, in_tracked_namespace, tuple};
 use netfilter::{Counters, Filter, ProtocolState, Status, Tuple};
-
-fn socket(text: &str) -> SocketAddr {
-    text.parse().unwrap()
-}
-
-fn tuple(source: SocketAddr, destination: SocketAddr, protocol: u8) -> Tuple {
-    Tuple::new(
-        source.ip(),
-        destination.ip(),
-        protocol,
-        source.port(),
-        destination.port(),
-    )
-}
 
 /// What a test compares of an entry.
 #[derive(Clone, Debug, PartialEq)]
@@ -90,10 +76,10 @@ fn udp_is_counted_in_both_directions_with_its_ip_headers() {
             ("127.0.0.1:40001", "127.0.0.1:53", 128, 228),
             ("[::1]:40001", "[::1]:53", 148, 248),
         ] {
-            testing::udp_exchange(socket(near), socket(far), 100, Some(200));
+            testing::udp_exchange(address(near), address(far), 100, Some(200));
             let entry = only();
-            assert_eq!(entry.original, tuple(socket(near), socket(far), 17));
-            assert_eq!(entry.reply, tuple(socket(far), socket(near), 17));
+            assert_eq!(entry.original, tuple(near, far, 17));
+            assert_eq!(entry.reply, tuple(far, near, 17));
             assert_eq!(entry.counters, counters((1, original), (1, reply)));
             assert!(
                 entry
@@ -110,9 +96,9 @@ fn udp_is_counted_in_both_directions_with_its_ip_headers() {
 fn tcp_ends_in_time_wait_with_every_octet_counted() {
     in_tracked_namespace(|| {
         for (listen, header) in [("127.0.0.1:8080", 20), ("[::1]:8080", 40)] {
-            let client = testing::tcp_exchange(socket(listen), 3000, 0);
+            let client = testing::tcp_exchange(address(listen), 3000, 0);
             let entry = only();
-            assert_eq!(entry.original, tuple(client, socket(listen), 6));
+            assert_eq!(entry.original, tuple(&client.to_string(), listen, 6));
             assert_eq!(entry.state, ProtocolState::Tcp(7));
             let [original, _] = entry.counters.unwrap();
             // Each packet has an IP header and 20 octets of TCP, 12 more for timestamps, 20 more on the SYN.
@@ -168,7 +154,7 @@ fn an_unknown_protocol_has_addresses_only() {
 #[test]
 fn udp_lite_has_ports() {
     in_tracked_namespace(|| {
-        let (near, far) = (socket("10.0.0.1:1000"), socket("10.0.0.2:2000"));
+        let (near, far) = ("10.0.0.1:1000", "10.0.0.2:2000");
         let entry = made(Entry::new(tuple(near, far, 136)));
         assert_eq!(entry.original, tuple(near, far, 136));
         assert_eq!(entry.reply, tuple(far, near, 136));
@@ -179,7 +165,7 @@ fn udp_lite_has_ports() {
 fn sctp_has_ports_and_a_state() {
     in_tracked_namespace(|| {
         for state in 1..=8 {
-            let (near, far) = (socket("[2001:db8::1]:1000"), socket("[2001:db8::2]:2000"));
+            let (near, far) = ("[2001:db8::1]:1000", "[2001:db8::2]:2000");
             let protocol_state = ProtocolState::Sctp(state);
             let entry = made(Entry {
                 protocol_state,
@@ -196,7 +182,7 @@ fn every_tcp_state_is_read() {
     in_tracked_namespace(|| {
         for state in 1..=9 {
             let protocol_state = ProtocolState::Tcp(state);
-            let connection = tuple(socket("10.0.0.1:1000"), socket("10.0.0.2:80"), 6);
+            let connection = tuple("10.0.0.1:1000", "10.0.0.2:80", 6);
             let entry = made(Entry {
                 protocol_state,
                 ..Entry::new(connection)
@@ -209,7 +195,7 @@ fn every_tcp_state_is_read() {
 #[test]
 fn gre_has_its_keys_where_others_have_ports() {
     in_tracked_namespace(|| {
-        let (near, far) = (socket("10.0.0.1:17"), socket("10.0.0.2:39"));
+        let (near, far) = ("10.0.0.1:17", "10.0.0.2:39");
         let entry = made(Entry::new(tuple(near, far, 47)));
         assert_eq!(
             (entry.original.source_port, entry.original.destination_port),
@@ -225,7 +211,7 @@ fn gre_has_its_keys_where_others_have_ports() {
 #[test]
 fn mark_labels_timeout_and_zones_are_those_that_were_given() {
     in_tracked_namespace(|| {
-        let connection = tuple(socket("10.0.0.1:1000"), socket("10.0.0.2:80"), 17);
+        let connection = tuple("10.0.0.1:1000", "10.0.0.2:80", 17);
         let labels = Some([0xff, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 0x80]);
         for (zone, shared, original, reply) in [
             (Zone::None, None, None, None),
@@ -253,8 +239,8 @@ fn mark_labels_timeout_and_zones_are_those_that_were_given() {
 #[test]
 fn a_helper_and_a_master_are_read() {
     in_tracked_namespace(|| {
-        let control = tuple(socket("10.0.0.1:1000"), socket("10.0.0.2:21"), 6);
-        let data = tuple(socket("10.0.0.1:1001"), socket("10.0.0.2:50000"), 6);
+        let control = tuple("10.0.0.1:1000", "10.0.0.2:21", 6);
+        let data = tuple("10.0.0.1:1001", "10.0.0.2:50000", 6);
         let mut maker = Maker::open().unwrap();
         maker
             .create([Entry {
@@ -284,7 +270,12 @@ fn without_accounting_and_timestamps_there_are_none() {
     in_tracked_namespace(|| {
         netfilter::sysctl::write("netfilter/nf_conntrack_acct", 0).unwrap();
         netfilter::sysctl::write("netfilter/nf_conntrack_timestamp", 0).unwrap();
-        testing::udp_exchange(socket("127.0.0.1:40001"), socket("127.0.0.1:53"), 10, None);
+        testing::udp_exchange(
+            address("127.0.0.1:40001"),
+            address("127.0.0.1:53"),
+            10,
+            None,
+        );
         let entry = only();
         assert_eq!((entry.counters, entry.start), (None, None));
     });

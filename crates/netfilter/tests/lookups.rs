@@ -6,22 +6,10 @@
     reason = "a test may stop at the first surprise"
 )]
 
-use std::net::SocketAddr;
-
-use netfilter::testing::{self, Entry, Maker, Zone, in_namespace, in_tracked_namespace};
+use netfilter::testing::{
+    self, Entry, Maker, Zone, address, in_namespace, in_tracked_namespace, tuple,
+};
 use netfilter::{ConntrackSocket, Query, Tuple};
-
-fn tuple(source: &str, destination: &str, protocol: u8) -> Tuple {
-    let (source, destination): (SocketAddr, SocketAddr) =
-        (source.parse().unwrap(), destination.parse().unwrap());
-    Tuple::new(
-        source.ip(),
-        destination.ip(),
-        protocol,
-        source.port(),
-        destination.port(),
-    )
-}
 
 /// The marks of what is found, in the order of the queries.
 fn marks(queries: &[Query]) -> Vec<Option<u32>> {
@@ -179,7 +167,7 @@ fn a_lookup_brings_the_counters_of_this_moment() {
             zone: 0,
         };
         for round in 1..=3u64 {
-            testing::udp_exchange(near.parse().unwrap(), far.parse().unwrap(), 100, Some(10));
+            testing::udp_exchange(address(near), address(far), 100, Some(10));
             let mut octets = None;
             let found = |_, entry: Option<&netfilter::Connection<'_>>| {
                 octets = entry

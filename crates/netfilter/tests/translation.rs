@@ -6,24 +6,10 @@
     reason = "a test may stop at the first surprise"
 )]
 
-use std::net::{SocketAddr, UdpSocket};
+use std::net::UdpSocket;
 
-use netfilter::testing::{self, Entry, Maker, dump, in_tracked_namespace};
+use netfilter::testing::{self, Entry, Maker, dump, in_tracked_namespace, tuple};
 use netfilter::{Filter, Status, Tuple};
-
-fn socket(text: &str) -> SocketAddr {
-    text.parse().unwrap()
-}
-
-fn tuple(source: SocketAddr, destination: SocketAddr, protocol: u8) -> Tuple {
-    Tuple::new(
-        source.ip(),
-        destination.ip(),
-        protocol,
-        source.port(),
-        destination.port(),
-    )
-}
 
 /// Both tuples and the status of the only entry.
 fn only() -> (Tuple, Tuple, Status) {
@@ -95,8 +81,8 @@ fn translated_connections_show_both_sides_of_the_translation() {
             let client = UdpSocket::bind(near).unwrap();
             client.send_to(&[0; 10], far).unwrap();
             let (original, reply, found) = only();
-            assert_eq!(original, tuple(socket(near), socket(far), 17));
-            assert_eq!(reply, tuple(socket(reply_from), socket(reply_to), 17));
+            assert_eq!(original, tuple(near, far, 17));
+            assert_eq!(reply, tuple(reply_from, reply_to, 17));
             assert_eq!(Status(found.0 & (source | destination).0), status, "{near}");
             Maker::open().unwrap().flush().unwrap();
         }
@@ -106,7 +92,7 @@ fn translated_connections_show_both_sides_of_the_translation() {
 #[test]
 fn translations_made_over_netlink_are_read() {
     in_tracked_namespace(|| {
-        let connection = tuple(socket("10.0.0.1:1000"), socket("10.0.0.2:80"), 6);
+        let connection = tuple("10.0.0.1:1000", "10.0.0.2:80", 6);
         Maker::open()
             .unwrap()
             .create([Entry {
@@ -117,10 +103,7 @@ fn translations_made_over_netlink_are_read() {
             .unwrap();
         let (original, reply, found) = only();
         assert_eq!(original, connection);
-        assert_eq!(
-            reply,
-            tuple(socket("192.0.2.2:8080"), socket("192.0.2.1:2000"), 6)
-        );
+        assert_eq!(reply, tuple("192.0.2.2:8080", "192.0.2.1:2000", 6));
         assert!(found.contains(Status::SRC_NAT | Status::DST_NAT));
     });
 }

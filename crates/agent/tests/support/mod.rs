@@ -9,8 +9,10 @@
     reason = "each test file uses a part, and a test that cannot go on has to stop"
 )]
 
+pub mod broken_socket;
+
 use std::collections::BTreeMap;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
@@ -19,6 +21,7 @@ use agent::{
 };
 use flow_table::{InitialDelta, WhenFull};
 use ipfix::{DecoderSession, JsonLines, Limits, Session};
+use netfilter::testing::udp_exchange;
 use serde_json::Value;
 
 /// Nothing that works takes this long; what does not work ends here.
@@ -40,6 +43,14 @@ pub fn config() -> Config {
         event_buffer: 8 << 20,
         seconds_end_monotonic: false,
         state_file: None,
+    }
+}
+
+/// [`config`], following events.
+pub fn with_events() -> Config {
+    Config {
+        events: true,
+        ..config()
     }
 }
 
@@ -84,13 +95,38 @@ impl Run {
         run
     }
 
-    /// Polls, and waits for the poll's end. Other notices are kept for [`Run::notice`].
+    /// Polls, and waits for the poll's end. Other notices, those of polls that nobody asked for among them, are kept for
+    /// [`Run::wait`].
     pub fn poll(&mut self) -> PollSummary {
         self.exporter.poll();
-        match self.wait(|notice| matches!(notice, Notice::Poll(_) | Notice::PollFailed { .. })) {
-            Notice::Poll(summary) => summary,
-            other => panic!("the poll failed: {other:?}"),
+        self.poll_end(true)
+            .unwrap_or_else(|(code, message)| panic!("the poll failed: {code}: {message}"))
+    }
+
+    /// Polls, and waits for the failure: its code and message.
+    pub fn poll_fails(&mut self) -> (&'static str, String) {
+        self.exporter.poll();
+        self.poll_end(true)
+            .expect_err("the poll ought to have failed")
+    }
+
+    /// Waits for the end of a poll that was asked for, or of one that was not.
+    pub fn poll_end(&mut self, wanted: bool) -> Result<PollSummary, (&'static str, String)> {
+        let notice = self.wait(|notice| match notice {
+            Notice::Poll(summary) => summary.asked == wanted,
+            Notice::PollFailed { asked, .. } => *asked == wanted,
+            _ => false,
+        });
+        match notice {
+            Notice::Poll(summary) => Ok(summary),
+            Notice::PollFailed { code, message, .. } => Err((code, message)),
+            other => unreachable!("not the end of a poll: {other:?}"),
         }
+    }
+
+    /// Waits for a warning with this code.
+    pub fn warning(&mut self, wanted: &str) {
+        self.wait(|notice| matches!(notice, Notice::Warning { code, .. } if *code == wanted));
     }
 
     /// Waits for a notice, and hands it out once.
@@ -104,6 +140,12 @@ impl Run {
             let left = end.saturating_duration_since(Instant::now());
             self.woken.recv_timeout(left).expect("the notice comes");
         }
+    }
+
+    /// The notices that nobody has waited for.
+    pub fn rest(&mut self) -> Vec<Notice> {
+        self.notices.extend(self.exporter.notices());
+        std::mem::take(&mut self.notices)
     }
 
     /// Takes all that is due, decoded, without settling it.
@@ -163,6 +205,13 @@ fn parse(lines: &[u8]) -> Vec<Value> {
         .filter(|line| !line.is_empty())
         .map(|line| serde_json::from_slice(line).unwrap())
         .collect()
+}
+
+/// One datagram of 100 octets from this port of 127.0.0.1 to port 7000, and one of `answer` octets back. Each counts 28
+/// more with its headers.
+pub fn datagram(port: u16, answer: Option<usize>) {
+    let end = |port: u16| SocketAddr::from(([127, 0, 0, 1], port));
+    udp_exchange(end(port), end(7000), 100, answer);
 }
 
 /// What tells a flow from others: protocol, addresses, ports (for ICMP its id is not exported).

@@ -1,0 +1,149 @@
+//! With events, polls that nobody asked for put right what was lost: an overrun, a socket that failed. Each says so.
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a test that cannot go on has to stop"
+)]
+
+mod support;
+
+use std::net::UdpSocket;
+use std::time::Duration;
+
+use agent::Notice;
+use netfilter::testing::{Entry, Maker, in_tracked_namespace, numbered};
+
+use support::broken_socket::ExporterSocket;
+use support::{Run, datagram, kernel_totals, key, number, sums, totals, with_events};
+
+fn live(run: &mut Run, wanted: usize) {
+    run.export_until(|_, exporter| exporter.stats().table.live == wanted);
+}
+
+#[test]
+fn a_listener_that_dies_is_replaced_and_what_it_missed_is_caught_up_with() {
+    in_tracked_namespace(|| {
+        let mut run = Run::start(with_events());
+        assert_eq!(run.poll().added, 0);
+        ExporterSocket::Events.break_it();
+        datagram(6001, None);
+        run.warning("EVENTS_ENDED");
+        let healed = run.poll_end(false).unwrap();
+        assert_eq!((healed.added, healed.complete), (1, true));
+        // The new one hears: the end is exported at once.
+        let kernel = kernel_totals();
+        Maker::open().unwrap().flush().unwrap();
+        let records = run.export_until(|records, _| !records.is_empty());
+        assert_eq!(sums(&records), kernel);
+        assert_eq!(totals(&records[0]), [1, 128, 0, 0]);
+        assert_eq!(number(&records[0], "flowEndReason"), 3);
+        let kernel = run.exporter.stats().kernel;
+        assert_eq!(
+            (kernel.polls, kernel.poll_failures, kernel.event_overruns),
+            (2, 0, 1)
+        );
+    });
+}
+
+#[test]
+fn a_dump_that_fails_is_told_and_made_again_without_being_asked() {
+    in_tracked_namespace(|| {
+        let mut run = Run::start(with_events());
+        run.poll();
+        datagram(6001, None);
+        live(&mut run, 1);
+        ExporterSocket::Requests.break_it();
+        let (code, message) = run.poll_fails();
+        assert_eq!(code, "ERR_NETLINK");
+        assert!(
+            message.contains("Socket operation on non-socket"),
+            "{message}"
+        );
+        // Until the retry events are heard all the same: the end of the one, the beginning of the other.
+        let kernel = kernel_totals();
+        Maker::open().unwrap().flush().unwrap();
+        datagram(6002, None);
+        let records = run.export_until(|records, _| !records.is_empty());
+        assert_eq!(sums(&records), kernel);
+        assert_eq!(key(&records[0]).source.1, 6001);
+        let healed = run.poll_end(false).unwrap();
+        assert_eq!(
+            (healed.ipv4, healed.added, healed.ended, healed.complete),
+            (1, 0, 0, true)
+        );
+        let kernel = run.exporter.stats().kernel;
+        assert_eq!(
+            (kernel.polls, kernel.poll_failures, kernel.event_overruns),
+            (2, 1, 0)
+        );
+    });
+}
+
+#[test]
+fn a_lookup_that_fails_is_told_and_its_deadline_acts_after_the_retry() {
+    in_tracked_namespace(|| {
+        let mut run = Run::start(agent::Config {
+            active_timeout: Duration::from_secs(1),
+            ..with_events()
+        });
+        run.poll();
+        let server = UdpSocket::bind("127.0.0.1:7000").unwrap();
+        let client = UdpSocket::bind("127.0.0.1:6001").unwrap();
+        let send = || {
+            client.send_to(&[0; 100], "127.0.0.1:7000").unwrap();
+            server.recv_from(&mut [0; 100]).unwrap();
+        };
+        send();
+        live(&mut run, 1);
+        ExporterSocket::Requests.break_it();
+        // Its active timeout asks for a lookup.
+        let (code, message) = run.poll_end(false).unwrap_err();
+        assert_eq!(code, "ERR_NETLINK");
+        assert!(message.contains("look connections up"), "{message}");
+        send();
+        assert!(
+            run.export().is_empty(),
+            "nothing is exported unasked of the kernel"
+        );
+        assert!(run.poll_end(false).unwrap().complete);
+        let records = run.export_until(|records, _| !records.is_empty());
+        assert_eq!(totals(&records[0]), [2, 256, 0, 0]);
+        assert_eq!(number(&records[0], "flowEndReason"), 2);
+    });
+}
+
+#[test]
+fn each_poll_that_was_asked_for_is_told_once_as_such_whatever_polls_run_beside() {
+    in_tracked_namespace(|| {
+        const ASKED: usize = 20;
+        let mut run = Run::start(agent::Config {
+            event_buffer: 4096,
+            ..with_events()
+        });
+        let mut maker = Maker::open().unwrap();
+        // More events than the small buffer holds: a resync that nobody asks for.
+        let mut storm = || {
+            let entries = (0..500).map(|number| Entry::new(numbered(number)));
+            maker.create(entries).unwrap();
+            maker.flush().unwrap();
+        };
+        for _ in 0..ASKED {
+            storm();
+            run.poll();
+        }
+        storm();
+        run.poll_end(false).unwrap();
+        run.exporter.close();
+        let rest = run.rest();
+        let told = |wanted: bool| {
+            let ends = rest.iter().filter(
+                |notice| matches!(notice, Notice::Poll(summary) if summary.asked == wanted),
+            );
+            ends.count()
+        };
+        assert_eq!(told(true), 0, "{rest:?}");
+        let kernel = run.exporter.stats().kernel;
+        assert_eq!(kernel.polls, (ASKED + 1 + told(false)) as u64);
+        assert!(kernel.event_overruns > 0);
+    });
+}
