@@ -46,7 +46,7 @@ fn main() {
                     for round in queries.chunks(512) {
                         socket
                             .lookup(round, |_, connection| {
-                                count += u32::from(connection.is_some())
+                                count += u32::from(connection.is_ok_and(|it| it.is_some()))
                             })
                             .expect("the kernel answers");
                     }

@@ -55,14 +55,17 @@ pub(crate) fn refresh(
         let queries: Vec<Query> = keys.iter().map(query).collect();
         let mut answers: Vec<Found> = vec![Found::Nothing; keys.len()];
         let result = socket.lookup(&queries, |index, connection| {
-            if let (Some(place), Some(connection)) = (answers.get_mut(index), connection) {
-                *place = if selection.marks(connection.mark) {
-                    Found::Selected(observation(connection))
-                } else {
-                    Found::Outside(observation(connection))
+            if let Some(place) = answers.get_mut(index) {
+                *place = match connection {
+                    Ok(Some(it)) if selection.marks(it.mark) => Found::Selected(observation(it)),
+                    Ok(Some(it)) => Found::Outside(observation(it)),
+                    Ok(None) => Found::Nothing,
+                    Err(_) => Found::Unreadable,
                 };
             }
         });
+        let unreadable = answers.iter().filter(|it| matches!(it, Found::Unreadable));
+        shared.count_malformed(unreadable.count() as u64);
         let mut table = shared.table();
         let mut own = shared.own();
         for (key, found) in keys.iter().zip(&answers) {
@@ -71,6 +74,7 @@ pub(crate) fn refresh(
                 (Ok(()), Found::Nothing) => Answer::Absent,
                 (Ok(()), Found::Selected(seen)) => Answer::Present(seen),
                 (Ok(()), Found::Outside(seen)) => Answer::LeftSelection(seen),
+                (Ok(()), Found::Unreadable) => Answer::Unreadable,
             };
             table.refreshed(key, answer, &mut Strangers::new(&mut own, selection), now());
         }
@@ -96,6 +100,8 @@ enum Found {
     Selected(Observation),
     /// Alive, but its mark no longer matches.
     Outside(Observation),
+    /// The kernel refused this one query, or its answer makes no sense.
+    Unreadable,
 }
 
 fn query(key: &RefreshKey) -> Query {

@@ -224,6 +224,7 @@ impl FlowTable {
                     self.enqueue(slot);
                 }
             }
+            Answer::Unreadable => self.release_awaited(slot, now),
             Answer::Absent => {
                 // A dump that was begun before this may still show it: rule (d) for what is not there.
                 connection.stamp = newest;

@@ -26,4 +26,6 @@ pub enum Answer<'a> {
     Absent,
     /// The lookup failed: nothing is known, the connection is asked for again.
     Failed,
+    /// This connection's lookup will fail again: its deadline acts on what was known before.
+    Unreadable,
 }

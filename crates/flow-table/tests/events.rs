@@ -157,6 +157,23 @@ fn an_answer_requested_before_a_newer_observation_changes_nothing() {
 }
 
 #[test]
+fn a_connection_that_cannot_be_looked_up_is_exported_as_it_was_last_seen() {
+    let mut table = table();
+    let start = Some(wall(999));
+    poll(&mut table, 0, 1_000, &[seen(udp(1), start, [6, 600, 0, 0])]);
+    let mut keys = Vec::new();
+    table.refresh_due(at(16_000), &mut keys, 10);
+    table.refreshed(&keys[0], Answer::Unreadable, &mut everyone, at(16_000));
+    keys.clear();
+    table.refresh_due(at(16_000), &mut keys, 10);
+    assert_eq!(keys, [], "it is not asked for again and again");
+    assert_eq!(
+        brief(&export(&mut table, 16_000)),
+        [(1, Idle, [6, 600, 0, 0])]
+    );
+}
+
+#[test]
 fn a_deadline_acts_only_after_a_lookup() {
     let mut table = table();
     table.created(Scope(0), &new_event(udp(1), 7), &mut everyone, at(1_000));
@@ -475,7 +492,7 @@ impl World {
                     let (key, found) = self.lookups.swap_remove(which.index(self.lookups.len()));
                     let answer = match &found {
                         _ if fails => Answer::Failed,
-                        None => Answer::Failed,
+                        None => Answer::Unreadable,
                         Some(None) => Answer::Absent,
                         Some(Some(seen)) => Answer::Present(seen),
                     };

@@ -56,14 +56,16 @@ impl Query {
 impl ConntrackSocket {
     /// Looks every query up and hands each answer to `found` with the query's index, in the queries' order; `None`: the
     /// kernel has no such connection. What is found may be a later incarnation than the one meant: compare id and start.
+    /// An error is that of one query, refused or answered by an entry that cannot be read: the others are none of its
+    /// business.
     ///
     /// # Errors
-    /// When an answer is lost, malformed or another errno than ENOENT. `found` was not called then for every query, and
-    /// the missing ones are unknown, not absent.
+    /// When an answer is lost, or all are refused. `found` was not called then for every query, and the missing ones are
+    /// unknown, not absent.
     pub fn lookup(
         &mut self,
         queries: &[Query],
-        mut found: impl FnMut(usize, Option<&Connection<'_>>),
+        mut found: impl FnMut(usize, Result<Option<&Connection<'_>>, Error>),
     ) -> Result<(), Error> {
         self.settle(OPERATION)?;
         for (window, queries) in queries.chunks(WINDOW).enumerate() {
@@ -77,7 +79,7 @@ impl ConntrackSocket {
     fn lookup_window(
         &mut self,
         queries: &[Query],
-        mut found: impl FnMut(usize, Option<&Connection<'_>>),
+        mut found: impl FnMut(usize, Result<Option<&Connection<'_>>, Error>),
     ) -> Result<(), Error> {
         let first = self.next_sequence(queries.len() as u32);
         self.request.clear();
@@ -102,15 +104,18 @@ impl ConntrackSocket {
                     continue;
                 };
                 match message.kind {
-                    kind::CT_NEW => {
-                        let connection = Connection::decode(message.payload).map_err(reply)?;
-                        found(index, Some(&connection).filter(|found| query.is_for(found)));
-                    }
+                    kind::CT_NEW => match Connection::decode(message.payload) {
+                        Ok(entry) => found(index, Ok(Some(&entry).filter(|it| query.is_for(it)))),
+                        Err(malformed) => found(index, Err(reply(malformed))),
+                    },
                     kind::ERROR => match message.errno() {
                         errno if errno == rustix::io::Errno::NOENT.raw_os_error() => {
-                            found(index, None);
+                            found(index, Ok(None));
                         }
-                        errno => return Err(Error::from_errno(OPERATION, errno)),
+                        errno => match Error::from_errno(OPERATION, errno) {
+                            error @ Error::Permission { .. } => return Err(error),
+                            error => found(index, Err(error)),
+                        },
                     },
                     _ => continue,
                 }

@@ -7,7 +7,7 @@
 )]
 
 use netfilter::testing::{
-    self, Entry, Maker, Zone, address, in_namespace, in_tracked_namespace, tuple,
+    self, Entry, Maker, Zone, address, in_namespace, in_tracked_namespace, numbered, tuple,
 };
 use netfilter::{ConntrackSocket, Query, Tuple};
 
@@ -18,7 +18,7 @@ fn marks(queries: &[Query]) -> Vec<Option<u32>> {
         .unwrap()
         .lookup(queries, |index, connection| {
             assert_eq!(index, found.len());
-            found.push(connection.map(|connection| connection.mark));
+            found.push(connection.unwrap().map(|connection| connection.mark));
         })
         .unwrap();
     found
@@ -158,6 +158,32 @@ fn a_reply_tuple_does_not_name_its_connection() {
 }
 
 #[test]
+fn a_query_that_the_kernel_refuses_leaves_its_neighbours_their_answers() {
+    in_namespace(|| {
+        let there = numbered(1);
+        Maker::open().unwrap().create([Entry::new(there)]).unwrap();
+        let address = "10.0.0.1".parse().unwrap();
+        // No answer belongs to an ICMP message of type 200, so the kernel tracks none: EINVAL.
+        let impossible = Tuple::new(address, address, 1, 77, 200 << 8);
+        let queries = [there, impossible, numbered(2), there].map(|tuple| Query { tuple, zone: 0 });
+        let mut answers = Vec::new();
+        let mut socket = ConntrackSocket::open().unwrap();
+        socket
+            .lookup(&queries, |index, entry| {
+                answers.push((index, entry.map(|entry| entry.is_some()).ok()));
+            })
+            .unwrap();
+        let expected = [
+            (0, Some(true)),
+            (1, None),
+            (2, Some(false)),
+            (3, Some(true)),
+        ];
+        assert_eq!(answers, expected);
+    });
+}
+
+#[test]
 fn a_lookup_brings_the_counters_of_this_moment() {
     in_tracked_namespace(|| {
         let (near, far) = ("127.0.0.1:40001", "127.0.0.1:53");
@@ -169,8 +195,9 @@ fn a_lookup_brings_the_counters_of_this_moment() {
         for round in 1..=3u64 {
             testing::udp_exchange(address(near), address(far), 100, Some(10));
             let mut octets = None;
-            let found = |_, entry: Option<&netfilter::Connection<'_>>| {
+            let found = |_, entry: Result<Option<&netfilter::Connection<'_>>, _>| {
                 octets = entry
+                    .unwrap()
                     .and_then(|entry| entry.original_counters)
                     .map(|counters| counters.octets);
             };
