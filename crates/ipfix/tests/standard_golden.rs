@@ -12,7 +12,7 @@ mod golden;
 use std::sync::Arc;
 
 use golden::{assert_octets, ip, octets, tcp4, tcp6};
-use ipfix::{BodyEncoder, Denied, Flow, Format, NameTexts, Names, Profile, Pushed, Session};
+use ipfix::{Body, BodyEncoder, Denied, Flow, Format, NameTexts, Names, Profile, Pushed, Session};
 
 const EXPORT_TIME: u32 = 0x6957_35b0;
 
@@ -401,12 +401,40 @@ fn icmpv6_records() {
 }
 
 #[test]
-fn records_of_one_template_share_a_set_and_a_change_of_template_begins_another() {
-    let message = message(&[tcp4(), tcp4(), tcp6(), tcp4()]);
-    assert_eq!(message.len(), 16 + (4 + 2 * 110) + (4 + 134) + (4 + 110));
+fn records_of_one_template_share_a_set_whatever_comes_between_them() {
+    let flow = |id, flow: Flow<'static>| Flow { id, ..flow };
+    let flows = [
+        flow(1, tcp4()),
+        flow(2, tcp6()),
+        flow(3, tcp4()),
+        flow(4, tcp6()),
+    ];
+    let message = message(&flows);
+    assert_eq!(message.len(), 16 + (4 + 2 * 110) + (4 + 2 * 134));
     assert_eq!(message[16..20], [1, 0, 0, 224]);
-    assert_eq!(message[240..244], [1, 6, 0, 138]);
-    assert_eq!(message[378..382], [1, 0, 0, 114]);
+    assert_eq!(message[240..244], [1, 6, 1, 16]);
+    // conntrackId is the last element: within a set the order is that of the flows.
+    let ids = [20 + 110, 20 + 220, 244 + 134, 244 + 268].map(|end| message[end - 1]);
+    assert_eq!(ids, [1, 3, 2, 4]);
+}
+
+#[test]
+fn a_record_that_does_not_fit_begins_a_message_and_the_former_one_keeps_its_sets() {
+    // 16 + (4 + 110) + (4 + 134) = 268: another 110 are too many.
+    let format = Arc::new(Format::new(&Profile::standard(None).unwrap(), 1, 377).unwrap());
+    let mut encoder = BodyEncoder::new(&format);
+    for flow in [tcp4(), tcp6()] {
+        assert_eq!(encoder.push(&flow, false), Pushed::Added);
+    }
+    assert_eq!(encoder.push(&tcp4(), false), Pushed::Full);
+    assert_eq!(encoder.push(&tcp4(), true), Pushed::Added);
+    let bodies = encoder.finish();
+    let shape = |body: &Body| (body.octets.len(), body.records);
+    let shapes: Vec<_> = bodies.iter().map(shape).collect();
+    assert_eq!(shapes, [(268, 2), (16 + 4 + 110, 1)]);
+    assert_eq!(bodies[0].octets[16..20], [1, 0, 0, 114]);
+    assert_eq!(bodies[0].octets[130..134], [1, 6, 0, 138]);
+    assert_eq!(bodies[1].octets[16..20], [1, 0, 0, 114]);
 }
 
 /// The denied record with a prefix of so many octets: what stands from the prefix on.

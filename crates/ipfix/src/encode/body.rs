@@ -49,11 +49,17 @@ pub struct BodyEncoder {
 }
 
 /// An open message; empty octets: none is open.
+///
+/// Records are grouped by template, whatever their order, so that a set header and a look-up in the collector serve many.
 #[derive(Debug, Default)]
 struct Lane {
+    /// Headers, and the records of the first one's template.
     octets: Vec<u8>,
-    /// Offset of the open set's header and the template it follows.
-    set: Option<(usize, u16)>,
+    first: u16,
+    /// Sets of the other templates, headers included; empty: none in this message.
+    others: Vec<(u16, Vec<u8>)>,
+    /// Octets of the message so far.
+    size: usize,
     records: u32,
     packets: u64,
     total_octets: u64,
@@ -119,29 +125,39 @@ impl Lane {
         closed: &mut Vec<Body>,
     ) -> Pushed {
         let id = compiled.template.id;
-        let before = self.octets.len();
-        let set_before = self.set;
-        if before == 0 {
+        if self.size == 0 {
             self.octets.reserve(format.max_message_size + OVERFLOW_ROOM);
-            self.octets.extend_from_slice(&[0; HEADER_LEN]);
+            self.octets
+                .extend_from_slice(&[0; HEADER_LEN + SET_HEADER_LEN]);
+            self.size = self.octets.len();
+            self.first = id;
         }
-        if !matches!(self.set, Some((_, open)) if open == id) {
-            self.close_set();
-            self.set = Some((self.octets.len(), id));
-            self.octets.extend_from_slice(&[0; SET_HEADER_LEN]);
+        let set = if id == self.first {
+            &mut self.octets
+        } else {
+            other(&mut self.others, id, format.max_message_size)
+        };
+        let before = set.len();
+        if before == 0 {
+            set.extend_from_slice(&[0; SET_HEADER_LEN]);
         }
-        let start = self.octets.len();
+        let start = set.len();
         for step in &compiled.steps {
-            step.push(flow, &mut self.octets);
+            step.push(flow, set);
         }
-        if self.octets.len() <= format.max_message_size {
+        let record = set.len() - start;
+        let size = self.size + set.len() - before;
+        if size <= format.max_message_size {
+            self.size = size;
             return Pushed::Added;
         }
-        let record = self.octets.len() - start;
         let too_large = HEADER_LEN + SET_HEADER_LEN + record > format.max_message_size;
         if too_large || !may_start {
-            self.octets.truncate(before);
-            self.set = set_before;
+            set.truncate(before);
+            if self.records == 0 {
+                self.octets.clear();
+                self.size = 0;
+            }
             return if too_large {
                 Pushed::TooLarge
             } else {
@@ -151,12 +167,12 @@ impl Lane {
         // The record moves on into a message of its own, where the next ones will follow it.
         let mut next = Vec::with_capacity(format.max_message_size + OVERFLOW_ROOM);
         next.extend_from_slice(&[0; HEADER_LEN + SET_HEADER_LEN]);
-        next.extend_from_slice(self.octets.get(start..).unwrap_or_default());
-        self.octets.truncate(before);
-        self.set = set_before;
+        next.extend_from_slice(set.get(start..).unwrap_or_default());
+        set.truncate(before);
         self.close(format, closed);
+        self.first = id;
+        self.size = next.len();
         self.octets = next;
-        self.set = Some((HEADER_LEN, id));
         Pushed::Added
     }
 
@@ -174,29 +190,23 @@ impl Lane {
             .saturating_add(reply.octets);
     }
 
-    /// Fills the open set's header. Harmless to do again: a set that stays open is filled anew when it ends.
-    fn close_set(&mut self) {
-        let Some((at, id)) = self.set.take() else {
-            return;
-        };
-        let header = SetHeader {
-            id,
-            length: length(self.octets.len() - at),
-        };
-        if let Some(place) = self.octets.get_mut(at..at + SET_HEADER_LEN) {
-            place.copy_from_slice(&header.emit());
-        }
-    }
-
     fn close(&mut self, format: &Format, closed: &mut Vec<Body>) {
-        self.close_set();
         let Lane {
             mut octets,
+            first,
+            mut others,
             records,
             packets,
             total_octets,
             ..
         } = std::mem::take(self);
+        fill_set_header(first, &mut octets, HEADER_LEN);
+        for (id, set) in &mut others {
+            fill_set_header(*id, set, 0);
+            octets.append(set);
+        }
+        // Their memory serves the next message.
+        self.others = others;
         if records == 0 {
             return;
         }
@@ -219,6 +229,28 @@ impl Lane {
             packets,
             total_octets,
         });
+    }
+}
+
+/// The set of a template that is not a message's first, with room for all of it.
+fn other(sets: &mut Vec<(u16, Vec<u8>)>, id: u16, room: usize) -> &mut Vec<u8> {
+    let at = sets.iter().position(|(other, _)| *other == id);
+    let at = at.unwrap_or_else(|| {
+        sets.push((id, Vec::with_capacity(room)));
+        sets.len() - 1
+    });
+    #[expect(clippy::indexing_slicing, reason = "found or pushed just above")]
+    &mut sets[at].1
+}
+
+/// The set begins at `at` and goes on to the end.
+fn fill_set_header(id: u16, octets: &mut [u8], at: usize) {
+    let header = SetHeader {
+        id,
+        length: length(octets.len().saturating_sub(at)),
+    };
+    if let Some(place) = octets.get_mut(at..at + SET_HEADER_LEN) {
+        place.copy_from_slice(&header.emit());
     }
 }
 
