@@ -66,7 +66,7 @@ export interface ExporterStats {
 	exportLag: number;
 	/** Batches taken and not settled. */
 	batchesInFlight: number;
-	/** False after changed certificates could not be used, until some could. */
+	/** False after changed certificates could not be used by one of the sessions, until it could use some. */
 	lastReloadSuccessful: boolean;
 	exported: ExportSummary;
 	/** By reason, and by collector where only one of them missed the records. */
