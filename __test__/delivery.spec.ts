@@ -298,4 +298,29 @@ test('a core that refuses a call is told, and nothing more is taken', async (t) 
 	);
 	await flushing.made.flush();
 	t.deepEqual(flushing.failures, ['take']);
+	// And one that comes too late to wait for anything.
+	await flushing.made.flush();
+});
+
+test('a session that stops the delivery by what it is given: nothing more is taken or waited for', async (t) => {
+	const { core } = source(3);
+	const only = new FakeSession();
+	let asked = 0;
+	const { made } = delivery(
+		'failover',
+		{
+			...core,
+			nextDeadline: () => {
+				asked += 1;
+				return core.nextDeadline();
+			},
+		},
+		only,
+	);
+	only.send = (parcel) => {
+		only.parcels.push(parcel);
+		made.stop();
+	};
+	await turn();
+	t.deepEqual([only.parcels.length, asked], [1, 1]);
 });

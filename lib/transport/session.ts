@@ -210,8 +210,9 @@ export abstract class Session {
 		}
 		this.#lastDelay = this.#backoff.next();
 		this.#leave('backoff');
-		if (stopping) {
-			this.close();
+		if (stopping) this.close();
+		// Whoever heard that a parcel failed may have closed the session.
+		if (this.state === 'closed') {
 			this.listener.broken(this, reason, null);
 			return;
 		}
