@@ -4,19 +4,16 @@
  */
 import { rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { Collector, FlowExporter, type FlowRecord } from '../../lib/index.ts';
+import { FlowExporter } from '../../lib/index.ts';
 import { account } from '../support/account.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { kernelFlows, track, unansweredFlows, until } from '../support/kernel.ts';
+import { ReadingCollector } from '../support/reading_collector.ts';
 import { report } from '../support/report.ts';
 
 track();
-const collector = new Collector({ listen: ['tcp://127.0.0.1:0'] });
-await collector.start();
-const records: FlowRecord[] = [];
-void (async () => {
-	for await (const batch of collector) records.push(...batch);
-})();
+const collector = await new ReadingCollector().listen();
+const { records } = collector;
 await unansweredFlows('127.0.0.1', 150, 20);
 const kernel = kernelFlows().filter(({ key }) => key.startsWith('udp'));
 
@@ -59,8 +56,8 @@ async function stop(to: string) {
 }
 
 const away = await stop('tcp://127.0.0.1:1');
-const there = await stop(collector.addresses[0] ?? '');
-await until('the session is read out', () => collector.stats().sessions === 0);
+const there = await stop(collector.url);
+await collector.close();
 report({
 	kernel: {
 		records: kernel.length,

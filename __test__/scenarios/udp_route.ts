@@ -1,19 +1,16 @@
 /** A UDP collector that is not on this machine: no route to it at first, then one, to an address that is not ours. */
-import { Collector, FlowExporter, type FlowRecord } from '../../lib/index.ts';
+import { FlowExporter } from '../../lib/index.ts';
 import { account } from '../support/account.ts';
 import { kernelFlows, run, seen, track, unansweredFlows, until } from '../support/kernel.ts';
+import { ReadingCollector } from '../support/reading_collector.ts';
 import { report } from '../support/report.ts';
 
 const ELSEWHERE = '192.0.2.1';
 const PORT = 4739;
 
 track();
-const collector = new Collector({ listen: ['udp://127.0.0.1:0'] });
-await collector.start();
-const records: FlowRecord[] = [];
-void (async () => {
-	for await (const batch of collector) records.push(...batch);
-})();
+const collector = await new ReadingCollector('udp').listen();
+const { records } = collector;
 const exporter = new FlowExporter({
 	collectors: [{ url: `udp://${ELSEWHERE}:${PORT}`, reconnect: { initial: 50, max: 100 } }],
 	exclude: [`${ELSEWHERE}/32`],
@@ -28,11 +25,13 @@ await until('it has tried again', () => reasons.length >= 3);
 const away = { reasons: [...new Set(reasons)], state: exporter.stats().collectors[0]?.state };
 
 // What is sent there is taken elsewhere, as by a load balancer: here to the collector on loopback.
-const { port } = new URL(collector.addresses[0] ?? '');
 run('ip', 'route', 'add', `${ELSEWHERE}/32`, 'dev', 'lo', 'src', '127.0.0.1');
 run('nft', 'add table ip balance');
 run('nft', 'add chain ip balance out { type nat hook output priority -100; }');
-run('nft', `add rule ip balance out ip daddr ${ELSEWHERE} udp dport ${PORT} dnat to 127.0.0.1:${port}`);
+run(
+	'nft',
+	`add rule ip balance out ip daddr ${ELSEWHERE} udp dport ${PORT} dnat to 127.0.0.1:${collector.port}`,
+);
 await until('it is open', () => exporter.stats().collectors[0]?.state === 'open');
 await unansweredFlows('127.0.0.1', 100, 10);
 await seen(exporter);
