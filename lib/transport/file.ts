@@ -91,7 +91,9 @@ export class FileSession extends Session {
 				this.pump();
 			},
 			(error: unknown) => {
-				if (this.#file === file) this.broke(messageOf(error));
+				if (this.#file !== file) return;
+				this.#writing = undefined;
+				this.broke(messageOf(error));
 			},
 		);
 	}
