@@ -15,6 +15,7 @@ interface Report {
 	whileRefused: { users: string[]; reload: boolean };
 	taken: { users: string[]; refusals: number };
 	asked: { users: string[]; told: number; refusals: number };
+	late: string[];
 }
 
 const result = inNamespace<Report>('renewal_refused');
@@ -35,6 +36,7 @@ test('certificates that are good are used when the files change, however far awa
 
 test('a renewal that is asked for is tried at once, and its failure is told each time', async (t) => {
 	t.deepEqual((await result).asked, { users: ['agent', 'agent-2'], told: 3, refusals: 2 });
+	t.deepEqual((await result).late, [], 'but not of a stopped exporter');
 });
 
 /** Files and a collector whose answers are told; each second of `seconds` passes, and gives those in which it was asked. */

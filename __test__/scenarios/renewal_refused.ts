@@ -5,7 +5,7 @@ import { FlowExporter } from '../../lib/index.ts';
 import { type Certified, makeAuthority, makeCertificate } from '../support/certificates.ts';
 import { FaultyCollector } from '../support/faulty_collector.ts';
 import { temporaryFolder } from '../support/folder.ts';
-import { track, until } from '../support/kernel.ts';
+import { sleep, track, until } from '../support/kernel.ts';
 import { report } from '../support/report.ts';
 
 track();
@@ -93,5 +93,12 @@ const asked = {
 	refusals: seldom.refusals.length - taken.refusals,
 };
 await both.exporter.stop();
+
+// Nobody is to be told of what a stopped exporter does not use.
+const late: string[] = [];
+both.exporter.on('warning', ({ code }) => late.push(code));
+both.install({ cert: 'no certificate', key: 'no key' });
+both.exporter.renewCertificates();
+await sleep(200);
 await Promise.all([often, seldom, lenient].map((collector) => collector.ended()));
-report({ rarer, whileRefused, taken, asked });
+report({ rarer, whileRefused, taken, asked, late });

@@ -32,7 +32,9 @@ export class TlsSession extends StreamSession {
 			read: () => this.#credentials.read(),
 			// A session that is not open uses what it finds when it connects.
 			move: async () => !this.isOpen || (await this.renew()),
-			told: (problem) => this.listener.reloaded(this, problem),
+			told: (problem) => {
+				if (this.state !== 'closed') this.listener.reloaded(this, problem);
+			},
 			backoff: settings.reconnect,
 		});
 	}
