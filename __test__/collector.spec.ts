@@ -146,7 +146,7 @@ test('files are read to their end, and one that is cut says so', async (t) => {
 	const [whole, cut] = [join(folder, 'whole'), join(folder, 'cut')];
 	await writeFile(whole, Buffer.concat([TEMPLATE, DATA, DATA]));
 	await writeFile(cut, Buffer.concat([TEMPLATE, DATA, DATA.subarray(0, 20)]));
-	const collector = new Collector({ files: [whole, cut, join(folder, 'missing')] });
+	const collector = new Collector({ files: [whole, cut, join(folder, 'missing'), 'no\0path'] });
 	const errors: Array<string | null> = [];
 	collector.on('disconnect', ({ error }) => errors.push(error));
 	let records = 0;
@@ -155,6 +155,7 @@ test('files are read to their end, and one that is cut says so', async (t) => {
 	t.is(errors[0], null);
 	t.is(typeof errors[1], 'string');
 	t.regex(errors[2] ?? '', /ENOENT/);
+	t.regex(errors[3] ?? '', /null bytes/);
 });
 
 test('a port in use is an error of the start, and nothing stays bound', async (t) => {

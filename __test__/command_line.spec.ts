@@ -18,6 +18,21 @@ test('help and version are no errors', async (t) => {
 	t.deepEqual([code, stdout], [0, '0.1.0\n']);
 });
 
+test('a missing native addon is said in a line, by each command that needs it', async (t) => {
+	const missing = { NAPI_RS_NATIVE_LIBRARY_PATH: '/nowhere' };
+	for (const args of [
+		['dump'],
+		['run', '--collector', 'tcp://127.0.0.1:9'],
+		['collect', '--listen', 'tcp://127.0.0.1:0'],
+		['collect', '--read', '/dev/null'],
+	]) {
+		const { code, stderr } = await runProgram(process.execPath, [MAIN, ...args], missing);
+		t.is(code, 1, args.join(' '));
+		t.regex(stderr.trimEnd().split('\n').at(-1) ?? '', /^conntrack-ipfix: the native addon for linux-/);
+		t.notRegex(stderr, /^ {4}at /m, 'no stack');
+	}
+});
+
 test('wrong usage and wrong options end with 2 and say what is wrong', async (t) => {
 	const cases: Array<[string[], RegExp]> = [
 		[['fly'], /unknown command 'fly'/],

@@ -1,87 +1,6 @@
 import test from 'ava';
-import { type BatchSource, Delivery } from '../lib/delivery.ts';
-import type { Parcel } from '../lib/transport/parcel.ts';
 import type { Session } from '../lib/transport/session.ts';
-
-/** A source with a number of batches of ten records, each of one message; writes down how they were settled. */
-function source(batches: number) {
-	const settled: string[] = [];
-	const due = Array.from({ length: batches }, (_, index) => index + 1);
-	const taken = new Set<number>();
-	const settle = (how: string, id: number) => {
-		if (!taken.delete(id)) throw new Error(`batch ${id} is settled twice`);
-		settled.push(`${how} ${id}`);
-	};
-	const core: BatchSource = {
-		nextDeadline: () => (due.length > 0 ? 0 : null),
-		takeBatch: (formats) => {
-			const id = due.shift();
-			if (id === undefined) return null;
-			taken.add(id);
-			const message = { body: Buffer.alloc(100), records: 10, packets: 20, octets: 3_000 };
-			return {
-				id,
-				records: 10,
-				packets: 20,
-				octets: 3_000,
-				messages: formats.map(() => [message]),
-				tooLarge: formats.map(() => ({ records: 0, packets: 0, octets: 0 })),
-			};
-		},
-		commit: (id) => settle('commit', id),
-		rollback: (id) => {
-			settle('rollback', id);
-			due.push(id);
-		},
-	};
-	return { core, settled };
-}
-
-/** A session that only remembers what it was given. */
-class FakeSession {
-	state = 'open';
-	room = true;
-	format = 0;
-	readonly parcels: Parcel[] = [];
-	readonly decisions: string[] = [];
-	readonly missed: string[] = [];
-	readonly limit: number;
-	constructor(limit = Number.POSITIVE_INFINITY) {
-		this.limit = limit;
-	}
-	hasRoom = () => this.state === 'open' && this.room && this.parcels.length < this.limit;
-	send = (parcel: Parcel) => void this.parcels.push(parcel);
-	keep = () => void this.decisions.push('keep');
-	discard = () => void this.decisions.push('discard');
-	countMissed = (reason: string) => void this.missed.push(reason);
-}
-
-/** So many turns of the event loop that whatever goes on in slices is over. */
-async function turn(): Promise<void> {
-	for (let number = 0; number < 20; number += 1) await new Promise((resolve) => setImmediate(resolve));
-}
-
-function delivery(mode: 'failover' | 'all', core: BatchSource, ...fakes: FakeSession[]) {
-	const sessions = fakes as unknown as Session[];
-	const exported: number[] = [];
-	const failures: string[] = [];
-	const made = new Delivery(core, sessions, {
-		mode,
-		batchRecords: 1_024,
-		exported: ({ records }) => exported.push(records),
-		failed: ({ message }) => failures.push(message),
-	});
-	made.start();
-	const parcel = (fake: FakeSession, index: number) =>
-		[fake as unknown as Session, fake.parcels[index] as Parcel] as const;
-	return {
-		made,
-		exported,
-		failures,
-		settled: (fake: FakeSession, index: number) => made.settled(...parcel(fake, index)),
-		failed: (fake: FakeSession, index: number) => made.failed(...parcel(fake, index)),
-	};
-}
+import { delivery, FakeSession, source, turn } from './support/fake_sessions.ts';
 
 test('failover: the first healthy collector gets everything, in several batches at once', async (t) => {
 	const { core, settled } = source(3);
@@ -298,4 +217,29 @@ test('a core that refuses a call is told, and nothing more is taken', async (t) 
 	);
 	await flushing.made.flush();
 	t.deepEqual(flushing.failures, ['take']);
+	// And one that comes too late to wait for anything.
+	await flushing.made.flush();
+});
+
+test('a session that stops the delivery by what it is given: nothing more is taken or waited for', async (t) => {
+	const { core } = source(3);
+	const only = new FakeSession();
+	let asked = 0;
+	const { made } = delivery(
+		'failover',
+		{
+			...core,
+			nextDeadline: () => {
+				asked += 1;
+				return core.nextDeadline();
+			},
+		},
+		only,
+	);
+	only.send = (parcel) => {
+		only.parcels.push(parcel);
+		made.stop();
+	};
+	await turn();
+	t.deepEqual([only.parcels.length, asked], [1, 1]);
 });

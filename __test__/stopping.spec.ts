@@ -63,3 +63,43 @@ test('a run whose output nobody reads ends at one signal, and says that it gave 
 	t.deepEqual(signals.unread, [0, null]);
 	t.true(signals.unreadSaid);
 });
+
+interface Failed {
+	exportedBefore: number;
+	failedBefore: number;
+	failed: number;
+	state: string;
+	exported: number;
+	batchesInFlight: number;
+	losses: ExporterStats['losses'];
+	warnings: string[];
+}
+interface FailedPolls {
+	kernel: { records: number; packets: number; octets: number };
+	there: Failed & { account: Account };
+	away: Failed;
+}
+const failedPolls = inNamespace<FailedPolls>('final_poll_fails');
+const FAILED = {
+	...{ exportedBefore: 0, failedBefore: 0, failed: 1 },
+	...{ state: 'stopped', batchesInFlight: 0 },
+};
+
+test('a last poll that fails is told and does not hold up the stop: what the table holds is sent', async (t) => {
+	const { there } = await failedPolls;
+	t.like(there, { ...FAILED, exported: 150, losses: [] });
+	t.like(there.account, { flows: 150, records: 150, ...COMPLETE });
+	t.is(there.warnings.length, 1);
+	t.regex(there.warnings[0] ?? '', /^ERR_NETNS: a poll failed/);
+});
+
+test('after a last poll that failed, too, what cannot be sent is counted and said', async (t) => {
+	const { kernel, away } = await failedPolls;
+	t.is(kernel.records, 150);
+	t.like(away, { ...FAILED, exported: 0 });
+	t.deepEqual(away.losses, [{ reason: 'left_at_stop', collector: null, ...kernel }]);
+	t.deepEqual(
+		away.warnings.map((text) => text.split(':', 1)[0]),
+		['ERR_NETNS', 'LEFT_AT_STOP'],
+	);
+});

@@ -118,3 +118,15 @@ test('over UDP the templates come twice at the start, and the options records’
 		{ domain: 1, sequence: 0, firstSet: 2 },
 	]);
 });
+
+test('a UDP collector on another machine: without a route it is tried again, with one it gets everything', async (t) => {
+	const { away, account, losses } = await inNamespace<{
+		away: { reasons: string[]; state: string };
+		account: Account;
+		losses: unknown[];
+	}>('udp_route');
+	t.deepEqual(away, { reasons: ['network unreachable'], state: 'backoff' });
+	t.deepEqual(losses, []);
+	t.like(account, { flows: 100, records: 100, repeats: 0, invented: [] });
+	t.deepEqual(account.missing, { flows: 0, packets: 0, octets: 0 });
+});

@@ -14,7 +14,9 @@ import {
 	openListener,
 	type Source,
 } from './collector/listeners.ts';
-import { AgentError, OptionError } from './errors.ts';
+import { AgentError, messageOf, OptionError } from './errors.ts';
+import { tell } from './events.ts';
+import { native } from './native.ts';
 import type { FileTarget, NetworkTarget } from './target.ts';
 import { formatTarget, parseTarget, TARGET_SYNTAX } from './target.ts';
 
@@ -126,6 +128,8 @@ export class Collector extends EventEmitter<CollectorEvents> implements AsyncIte
 
 	async #start(): Promise<void> {
 		try {
+			// Not at the first octet: a missing core is an error of the start.
+			native();
 			for (const target of this.#targets) {
 				this.#sources.push(await openListener(target, this.#options, this.#intake));
 			}
@@ -140,10 +144,15 @@ export class Collector extends EventEmitter<CollectorEvents> implements AsyncIte
 		for (const path of this.#files) {
 			if (this.#ended) return;
 			const target: FileTarget = { kind: 'file', path };
-			const source = openFile(target, this.#options, this.#intake);
-			this.#sources.push(source);
-			if (this.#full) source.pause();
-			await source.done;
+			try {
+				const source = openFile(target, this.#options, this.#intake);
+				this.#sources.push(source);
+				if (this.#full) source.pause();
+				await source.done;
+			} catch (error) {
+				this.#stats.malformed += 1;
+				tell(this, 'disconnect', { peer: path, transport: 'file', error: messageOf(error) });
+			}
 		}
 		if (this.#targets.length > 0) return;
 		this.#ended = true;
@@ -200,17 +209,17 @@ export class Collector extends EventEmitter<CollectorEvents> implements AsyncIte
 				return false;
 			}
 			this.#stats.sessions += 1;
-			this.emit('connect', { peer: session.peer, transport: session.transport });
+			tell(this, 'connect', { peer: session.peer, transport: session.transport });
 			return true;
 		},
 		closed: (session: DecodedSession, error: string | null) => {
 			this.#stats.sessions -= 1;
 			if (error !== null) this.#stats.malformed += 1;
-			this.emit('disconnect', { peer: session.peer, transport: session.transport, error });
+			tell(this, 'disconnect', { peer: session.peer, transport: session.transport, error });
 		},
 		malformed: (session: DecodedSession, error: string) => {
 			this.#stats.malformed += 1;
-			this.emit('malformed', { peer: session.peer, error });
+			tell(this, 'malformed', { peer: session.peer, error });
 		},
 		decoded: (json: Buffer, records: number) => {
 			if (records === 0) return;

@@ -27,7 +27,8 @@ export class Collectors implements SessionHost, SessionListener {
 	readonly #startedAt = Date.now();
 	#native: NativeExporter | undefined;
 	#delivery: Delivery | undefined;
-	#lastReloadSuccessful = true;
+	/** Whose changed certificates could not be used. */
+	readonly #refusing = new Set<Session>();
 
 	constructor(settings: Settings, events: EventEmitter<ExporterEvents>, failed: (error: Error) => void) {
 		this.#settings = settings;
@@ -37,9 +38,9 @@ export class Collectors implements SessionHost, SessionListener {
 		this.sessions = settings.collectors.map((collector) => createSession(collector, this, this));
 	}
 
-	/** False after changed certificates could not be used, until some could. */
+	/** False after changed certificates could not be used by one of the sessions, until it could use some. */
 	get lastReloadSuccessful(): boolean {
-		return this.#lastReloadSuccessful;
+		return this.#refusing.size === 0;
 	}
 
 	start(exporter: NativeExporter, delivery: Delivery): void {
@@ -73,7 +74,7 @@ export class Collectors implements SessionHost, SessionListener {
 	}
 
 	renewCertificates(): void {
-		for (const session of this.sessions) if (session instanceof TlsSession) void session.reload();
+		for (const session of this.sessions) if (session instanceof TlsSession) session.reload();
 	}
 
 	ownsEndpoint(address: string, port: number): boolean {
@@ -148,8 +149,10 @@ export class Collectors implements SessionHost, SessionListener {
 	}
 
 	reloaded(session: Session, problem: string | null): void {
-		this.#lastReloadSuccessful = problem === null;
-		if (problem !== null) {
+		if (problem === null) {
+			this.#refusing.delete(session);
+		} else {
+			this.#refusing.add(session);
 			const message = `${session.name}: changed certificates are not used, the session keeps those that it has: ${problem}`;
 			tell(this.#events, 'warning', { code: 'ERR_TLS', message });
 		}

@@ -101,6 +101,7 @@ export class Delivery {
 	/** Resolves when nothing is due and nothing in flight, or nobody is left who could take it. */
 	async flush(): Promise<void> {
 		this.#stopping = true;
+		if (!this.#running) return;
 		await new Promise<void>((resolve) => {
 			this.#idle = resolve;
 			this.wake();
@@ -111,7 +112,8 @@ export class Delivery {
 	#pump(): void {
 		clearTimeout(this.#timer);
 		const end = performance.now() + TURN_MS;
-		for (;;) {
+		// A session that breaks by what it is given may stop the delivery.
+		while (this.#running) {
 			const wait = this.#source.nextDeadline();
 			if (wait === null || wait > 0) {
 				this.#dueSince = undefined;

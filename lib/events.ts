@@ -35,10 +35,10 @@ export interface ExporterEvents {
  * Tells whoever listens. A listener that throws is not ours to handle and must not break what tells it: its error is
  * thrown again in the next tick, as an uncaught one.
  */
-export function tell<Name extends keyof ExporterEvents>(
-	events: EventEmitter<ExporterEvents>,
+export function tell<Events extends Record<keyof Events, unknown[]>, Name extends keyof Events & string>(
+	events: EventEmitter<Events>,
 	name: Name,
-	...told: ExporterEvents[Name]
+	...told: Events[Name]
 ): void {
 	try {
 		// The emitter's own type cannot follow a name that is not fixed.
@@ -66,7 +66,7 @@ export interface ExporterStats {
 	exportLag: number;
 	/** Batches taken and not settled. */
 	batchesInFlight: number;
-	/** False after changed certificates could not be used, until some could. */
+	/** False after changed certificates could not be used by one of the sessions, until it could use some. */
 	lastReloadSuccessful: boolean;
 	exported: ExportSummary;
 	/** By reason, and by collector where only one of them missed the records. */

@@ -21,6 +21,7 @@ import { type NativeExporter, type NativeNotice, type NativeStats, native } from
 import { nativeConfig } from './native_config.ts';
 import type { Settings } from './options.ts';
 import { PollScheduler } from './scheduler.ts';
+import { within } from './time_limit.ts';
 import { type Amount, add, nothing } from './transport/parcel.ts';
 
 const SUMMARY_MS = 1_000;
@@ -175,12 +176,7 @@ export class Lifetime {
 			this.#saved = resolve;
 		});
 		exporter.save();
-		let timer: NodeJS.Timeout | undefined;
-		const limit = new Promise<void>((resolve) => {
-			timer = setTimeout(resolve, LONGEST_SAVE_MS);
-		});
-		await Promise.race([saved, limit]);
-		clearTimeout(timer);
+		await within(LONGEST_SAVE_MS, saved);
 	}
 
 	renewCertificates(): void {

@@ -1,5 +1,5 @@
 /** Connections that live and end between two polls, told by the kernel's events. */
-import { Collector, FlowExporter, type FlowRecord } from '../../lib/index.ts';
+import { FlowExporter } from '../../lib/index.ts';
 import {
 	flushKernel,
 	kernelFlows,
@@ -11,18 +11,14 @@ import {
 	udpExchange,
 	until,
 } from '../support/kernel.ts';
+import { ReadingCollector } from '../support/reading_collector.ts';
 import { sumByFlow } from '../support/records.ts';
 import { report } from '../support/report.ts';
 
 track();
-const collector = new Collector({ listen: ['tcp://127.0.0.1:0'] });
-await collector.start();
-const records: FlowRecord[] = [];
-const reading = (async () => {
-	for await (const batch of collector) records.push(...batch);
-})();
+const collector = await new ReadingCollector().listen();
 const exporter = new FlowExporter({
-	collectors: collector.addresses,
+	collectors: [collector.url],
 	source: 'events',
 	pollInterval: '1m',
 	activeTimeout: '1m',
@@ -36,15 +32,12 @@ for (let number = 0; number < 10; number += 1) {
 }
 // The last acknowledgements.
 await sleep(100);
-const own = Number(new URL(collector.addresses[0] ?? '').port);
-const kernel = kernelFlows(own);
+const kernel = kernelFlows(collector.port);
 const polls = exporter.stats().table?.polls;
 flushKernel();
 await until('all are exported', () => exporter.stats().exported.records >= kernel.length);
 const between = exporter.stats().table?.polls === polls;
 await exporter.stop();
-await until('the session is read out', () => collector.stats().sessions === 0);
-await collector.stop();
-await reading;
+await collector.close();
 udp.close();
-report({ kernel, between, flows: [...sumByFlow(records).values()] });
+report({ kernel, between, flows: [...sumByFlow(collector.records).values()] });

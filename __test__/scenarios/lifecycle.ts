@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { codeOf } from '../../lib/errors.ts';
-import { FlowExporter } from '../../lib/index.ts';
+import { Collector, FlowExporter } from '../../lib/index.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { collectGarbage } from '../support/garbage.ts';
 import { track, unansweredFlows, until } from '../support/kernel.ts';
@@ -82,8 +82,17 @@ misheard.on('disconnect', () => {
 });
 await misheard.start();
 await until('it has tried again', () => uncaught.length >= 3);
-report['uncaught'] = [...new Set(uncaught)];
 await misheard.stop();
+// Nor the embedded collector from reading on.
+const misread = new Collector({ files: ['/dev/null', '/dev/null'] });
+let heard = 0;
+misread.on('connect', () => {
+	heard += 1;
+	throw new Error('another listener');
+});
+for await (const _ of misread);
+report['heard'] = heard;
+report['uncaught'] = [...new Set(uncaught)];
 process.removeAllListeners('uncaughtException');
 
 // A file that cannot be finished: the stop goes on to its end.

@@ -5,7 +5,7 @@ import { writeFileSync } from 'node:fs';
 import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { Collector, FlowExporter, type FlowRecord } from '../../lib/index.ts';
+import { FlowExporter, type FlowRecord } from '../../lib/index.ts';
 import { account } from '../support/account.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import {
@@ -17,18 +17,15 @@ import {
 	unansweredFlows,
 	until,
 } from '../support/kernel.ts';
+import { ReadingCollector } from '../support/reading_collector.ts';
 import { report } from '../support/report.ts';
 
 track();
 const folder = temporaryFolder('stop');
-const collector = new Collector({ listen: ['tcp://127.0.0.1:0'] });
-await collector.start();
-const records: FlowRecord[] = [];
-void (async () => {
-	for await (const batch of collector) records.push(...batch);
-})();
+const collector = await new ReadingCollector().listen();
+const { records } = collector;
 const options = {
-	collectors: [collector.addresses[0] ?? ''],
+	collectors: [collector.url],
 	protocols: ['udp'],
 	pollInterval: '1m',
 	activeTimeout: '1m',
@@ -95,7 +92,7 @@ const leftAtStop = {
 	warnings: warnings.filter((text) => text.startsWith('LEFT_AT_STOP')),
 };
 flushKernel();
-await collector.stop();
+await collector.close();
 
 // Signals to the command, whose stop takes as long as the grace period: the collector never reads.
 writeFileSync('/proc/sys/net/ipv4/tcp_rmem', '4096 8192 8192');

@@ -41,6 +41,8 @@ let nextPort = COLLECTOR_PORT;
 
 export class FaultyCollector {
 	readonly sessions: FaultySession[] = [];
+	/** When handshakes failed, in milliseconds. */
+	readonly refusals: number[] = [];
 	readonly port = nextPort++;
 	readonly #faults: readonly Fault[];
 	readonly #tls: TlsOptions | undefined;
@@ -72,7 +74,7 @@ export class FaultyCollector {
 				: createTlsServer({ ...this.#tls, allowHalfOpen: true }, (socket) => {
 						this.#accept(socket, String(socket.getPeerCertificate()?.subject?.CN ?? ''));
 					});
-		server.on('tlsClientError', () => undefined);
+		server.on('tlsClientError', () => this.refusals.push(performance.now()));
 		this.#server = server.listen(this.port, '127.0.0.1');
 		await once(server, 'listening');
 		return this;

@@ -5,6 +5,7 @@
 import { Collector } from '../collector.ts';
 import type { FlowExporter } from '../exporter.ts';
 import type { Layer } from '../options.ts';
+import { within } from '../time_limit.ts';
 import type { Output } from './output.ts';
 
 const LISTEN = 'tcp://127.0.0.1:0';
@@ -64,11 +65,6 @@ export class Loopback {
 		while (this.#collector.stats().sessions > 0 && performance.now() < end)
 			await new Promise((resolve) => setTimeout(resolve, READ_OUT_MS));
 		await this.#collector.stop();
-		let timer: NodeJS.Timeout | undefined;
-		const limit = new Promise<boolean>((resolve) => {
-			timer = setTimeout(() => resolve(false), Math.max(READ_OUT_MS, end - performance.now()));
-		});
-		const printed = Promise.resolve(this.#printing).then(() => true);
-		return await Promise.race([printed, limit]).finally(() => clearTimeout(timer));
+		return within(Math.max(READ_OUT_MS, end - performance.now()), Promise.resolve(this.#printing));
 	}
 }

@@ -81,8 +81,8 @@ export class FileSession extends Session {
 		if (octets === 0) return;
 		this.#writing = this.#write(file, Buffer.concat(chunks, octets)).then(
 			() => {
-				this.#writing = undefined;
 				if (this.#file !== file) return;
+				this.#writing = undefined;
 				this.#size += octets;
 				this.sentBytes += octets;
 				this.#dirty = true;
@@ -91,8 +91,9 @@ export class FileSession extends Session {
 				this.pump();
 			},
 			(error: unknown) => {
+				if (this.#file !== file) return;
 				this.#writing = undefined;
-				if (this.#file === file) this.broke(messageOf(error));
+				this.broke(messageOf(error));
 			},
 		);
 	}
@@ -137,8 +138,9 @@ export class FileSession extends Session {
 		// A write under way may still get there; one that failed was cut off.
 		if (this.#writing !== undefined)
 			for (const outgoing of this.outbox.unsettled) outgoing.mayHaveArrived = true;
-		const settled = this.#writing ?? Promise.resolve();
-		settled.catch(() => undefined).finally(() => file.close().catch(() => undefined));
+		const written = this.#writing ?? Promise.resolve();
+		this.#writing = undefined;
+		written.finally(() => file.close().catch(() => undefined));
 	}
 
 	protected async finish(): Promise<void> {

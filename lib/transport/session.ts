@@ -5,12 +5,12 @@
  * `settled` once, or `failed` whenever the connection that carried them broke. After `failed` the parcel's
  * unsettled messages are kept until the listener decides: `discard` (the batch was rolled back, its records will
  * come again in another one) or `keep` (the batch was committed through another collector: they are sent here
- * first thing after reconnecting). Read `SessionState` (session_host.ts) and
- * `Parcel` (parcel.ts) first.
+ * first thing after reconnecting). Read `SessionState` (session_host.ts) and `Parcel` (parcel.ts) first.
  */
 import { messageOf, toError } from '../errors.ts';
 import type { NativeMessage } from '../native.ts';
 import type { CollectorSettings } from '../options.ts';
+import { within } from '../time_limit.ts';
 import { Backoff } from './backoff.ts';
 import { Outbox } from './outbox.ts';
 import { type Amount, add, nothing, type Parcel } from './parcel.ts';
@@ -166,8 +166,8 @@ export abstract class Session {
 	}
 
 	/**
-	 * The connection stands: templates first, then what was kept, then new parcels. Without a
-	 * size the wire is open already: the templates go out again and the sequence numbers count on (RFC 7011 section 3.1).
+	 * The connection stands: templates first, then what was kept, then new parcels. Without a size the wire is open
+	 * already: the templates go out again and the sequence numbers count on (RFC 7011 section 3.1).
 	 */
 	protected opened(maxMessageSize: number | undefined): void {
 		if (maxMessageSize === undefined) this.wire.repeatStart();
@@ -210,8 +210,9 @@ export abstract class Session {
 		}
 		this.#lastDelay = this.#backoff.next();
 		this.#leave('backoff');
-		if (stopping) {
-			this.close();
+		if (stopping) this.close();
+		// Whoever heard that a parcel failed may have closed the session.
+		if (this.state === 'closed') {
 			this.listener.broken(this, reason, null);
 			return;
 		}
@@ -242,23 +243,15 @@ export abstract class Session {
 	protected async quiesce(patience: number): Promise<boolean> {
 		if (!this.isOpen || this.#moving) return false;
 		this.#moving = true;
-		let timer: NodeJS.Timeout | undefined;
-		const limit = new Promise<void>((resolve) => {
-			timer = setTimeout(resolve, patience);
-		});
-		await Promise.race([this.#emptied(), limit]);
-		clearTimeout(timer);
+		await within(patience, this.#emptied());
 		if (this.isOpen && this.#moving && this.outbox.octets === 0) return true;
 		this.#moving = false;
 		this.#roomMade();
 		return false;
 	}
 
-	#emptied(): Promise<void> {
-		if (this.outbox.octets === 0) return Promise.resolve();
-		return new Promise((resolve) => {
-			this.#drained.push(resolve);
-		});
+	async #emptied(): Promise<void> {
+		if (this.outbox.octets > 0) await new Promise<void>((resolve) => this.#drained.push(resolve));
 	}
 
 	#begin(): void {

@@ -56,6 +56,6 @@ export interface SessionListener {
 	room(session: Session): void;
 	settled(session: Session, parcel: Parcel): void;
 	failed(session: Session, parcel: Parcel): void;
-	/** Changed certificates were read: they are used from now on, or `problem` says why not. */
+	/** Certificates as they are now are used, or will be by the next connection; or `problem` says why not. */
 	reloaded(session: Session, problem: string | null): void;
 }

@@ -21,6 +21,8 @@ export interface Link {
 	readonly stream: Duplex;
 	/** The TCP socket below, whose octets the kernel's TCP_INFO counts. */
 	readonly raw: Socket;
+	/** Called when the session goes on over it. */
+	taken?(): void;
 }
 
 /** Octets handed over in one write: enough to be efficient, little to have unknown fate when a session breaks. */
@@ -92,6 +94,7 @@ export abstract class StreamSession extends Session {
 		this.#flushed = raw.bytesWritten;
 		this.#acknowledged = 0;
 		this.#progressAt = performance.now();
+		link.taken?.();
 		// An IPFIX collector says nothing; what comes all the same is read and dropped, or its end would go unseen.
 		stream.resume();
 		stream.on('error', (error) => this.#ended(link, explain(error)));

@@ -7,11 +7,11 @@
  */
 import { isIP, type Socket } from 'node:net';
 import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls';
-import { messageOf } from '../errors.ts';
 import type { CollectorSettings } from '../options.ts';
 import type { NetworkTarget } from '../target.ts';
 import { Credentials } from './credentials.ts';
 import { explain } from './reasons.ts';
+import { Renewal } from './renewal.ts';
 import type { Address } from './resolve.ts';
 import type { SessionHost, SessionListener } from './session_host.ts';
 import { type Link, StreamSession } from './stream.ts';
@@ -23,40 +23,40 @@ export class TlsSession extends StreamSession {
 	protected readonly ciphered = true;
 
 	readonly #credentials: Credentials;
+	readonly #renewal: Renewal;
 
 	constructor(settings: CollectorSettings, host: SessionHost, listener: SessionListener) {
 		super(settings, host, listener);
 		this.#credentials = new Credentials(settings);
+		this.#renewal = new Renewal({
+			read: () => this.#credentials.read(),
+			// A session that is not open uses what it finds when it connects.
+			move: async () => !this.isOpen || (await this.renew()),
+			told: (problem) => {
+				if (this.state !== 'closed') this.listener.reloaded(this, problem);
+			},
+			backoff: settings.reconnect,
+		});
 	}
 
 	override start(): void {
 		super.start();
-		this.#credentials.watch(
-			() => this.#move(),
-			(error) => this.listener.reloaded(this, messageOf(error)),
-		);
+		if (this.#credentials.inFiles) this.#renewal.watch();
 	}
 
 	override close(): void {
-		this.#credentials.unwatch();
+		this.#renewal.unwatch();
 		super.close();
 	}
 
 	/** Goes on over a new connection with the certificates as they are now, without losing anything. */
-	async reload(): Promise<void> {
-		try {
-			await this.#credentials.read();
-			await this.#move();
-		} catch (error) {
-			this.listener.reloaded(this, messageOf(error));
-		}
+	reload(): void {
+		this.#renewal.now();
 	}
 
-	/** False: not now, it is to be tried again. A session that is not open uses what it finds when it connects. */
-	async #move(): Promise<boolean> {
-		if (this.isOpen && !(await this.renew())) return false;
-		this.listener.reloaded(this, null);
-		return true;
+	protected override disconnect(): void {
+		this.#renewal.unuse();
+		super.disconnect();
 	}
 
 	protected async dial(address: Address, port: number, signal: AbortSignal): Promise<Link> {
@@ -71,9 +71,11 @@ export class TlsSession extends StreamSession {
 			rejectUnauthorized: true,
 		};
 		const stream = await this.#handshake(raw, credentials, signal);
-		this.#credentials.use(set);
-		this.certificateExpiry = set.expiry;
-		return { stream, raw };
+		const taken = () => {
+			this.certificateExpiry = set.expiry;
+			this.#renewal.use(set.fingerprint);
+		};
+		return { stream, raw, taken };
 	}
 
 	#handshake(raw: Socket, credentials: ConnectionOptions, signal: AbortSignal): Promise<TLSSocket> {

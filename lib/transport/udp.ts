@@ -12,7 +12,7 @@ import { native, type OwnSession } from '../native.ts';
 import type { NetworkTarget } from '../target.ts';
 import { datagramDescriptorOf } from './descriptor.ts';
 import { add, nothing, type Outgoing } from './parcel.ts';
-import { TO_ITSELF } from './reasons.ts';
+import { explain, TO_ITSELF } from './reasons.ts';
 import { resolve } from './resolve.ts';
 import { Session } from './session.ts';
 
@@ -60,15 +60,15 @@ export class UdpSession extends Session {
 		if (signal.aborted) return;
 		if (target === undefined) throw new Error(`no address for the name ${host}`);
 		const { address, family } = target;
-		// Connecting to a literal address: the name was resolved above.
-		const socket = createSocket({
-			type: family === 4 ? 'udp4' : 'udp6',
-			lookup: (_host, _options, found) => found(null, address, family),
-		});
+		const socket = createSocket(family === 4 ? 'udp4' : 'udp6');
 		this.#socket = socket;
 		socket.on('error', (error) => this.#failed(socket, error, undefined));
-		socket.connect(port, address, () => {
+		socket.connect(port, address, (error?: Error) => {
 			if (this.#socket !== socket) return;
+			if (error !== undefined) {
+				this.#failed(socket, error, undefined);
+				return;
+			}
 			try {
 				const local = socket.address();
 				if (local.port === port && local.address === address) throw new Error(TO_ITSELF);
@@ -210,7 +210,7 @@ export class UdpSession extends Session {
 			this.broke('datagram refused: nothing listens on the port');
 			return;
 		}
-		this.broke(codeOf(error) === 'EMSGSIZE' ? 'a datagram was larger than the path takes' : error.message);
+		this.broke(codeOf(error) === 'EMSGSIZE' ? 'a datagram was larger than the path takes' : explain(error));
 	}
 
 	protected disconnect(): void {
