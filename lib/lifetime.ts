@@ -144,7 +144,8 @@ export class Lifetime {
 			timer = setTimeout(resolve, this.#settings.gracePeriod);
 		});
 		try {
-			await Promise.race([this.#scheduler?.last(), grace]);
+			// A poll that takes long leaves as much time for what is known already.
+			await within(this.#settings.gracePeriod / 2, this.#scheduler?.last() ?? Promise.resolve());
 			exporter.beginStop();
 			this.#collectors.retryNow();
 			await Promise.race([this.#delivery?.flush(), grace]);
