@@ -19,7 +19,7 @@ import {
 } from './events.ts';
 import { type NativeExporter, type NativeNotice, type NativeStats, native } from './native.ts';
 import { nativeConfig } from './native_config.ts';
-import type { Settings } from './options.ts';
+import type { Pod, Settings } from './options.ts';
 import { PollScheduler } from './scheduler.ts';
 import { type Amount, add, nothing } from './transport/parcel.ts';
 
@@ -181,6 +181,10 @@ export class Lifetime {
 		});
 		await Promise.race([saved, limit]);
 		clearTimeout(timer);
+	}
+
+	setPods(pods: Pod[]): void {
+		this.#native?.setPods(pods);
 	}
 
 	renewCertificates(): void {
