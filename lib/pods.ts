@@ -3,7 +3,7 @@
  *
  * A list enters through `podsSchema`, as the option `pods` or by `setPods`, and leaves as `Pod[]` for the core.
  */
-import { isIPv4, isIPv6, SocketAddress } from 'node:net';
+import { isIPv4, isIPv6 } from 'node:net';
 import { z } from 'zod';
 
 /** As many addresses, and octets of a text, as the core takes. */
@@ -89,7 +89,13 @@ export function haveNames(settings: {
 function plainAddress(value: string): string | undefined {
 	if (isIPv4(value)) return value;
 	if (!isIPv6(value) || value.includes('%')) return undefined;
-	const { address } = new SocketAddress({ address: value, family: 'ipv6' });
-	const mapped = address.startsWith('::ffff:') ? address.slice(7) : '';
-	return isIPv4(mapped) ? mapped : address;
+	// A URL's host is the quickest way to RFC 5952's text.
+	const address = new URL(`http://[${value}]`).hostname.slice(1, -1);
+	const [, high, low] = /^::ffff:([\da-f]+):([\da-f]+)$/.exec(address) ?? [];
+	if (high === undefined || low === undefined) return address;
+	const octets = [high, low].flatMap((half) => {
+		const number = Number.parseInt(half, 16);
+		return [number >> 8, number & 0xff];
+	});
+	return octets.join('.');
 }
