@@ -253,12 +253,24 @@ test('Pods become what the core takes, each address in one way of writing it', (
 			},
 			{ name: 'pending', namespace: '', addresses: [] },
 			{ name: 'six', namespace: '', addresses: ['::1', '1:0:0:2::', '::ffff:ff', '::ffff:0:1'] },
+			{
+				name: 'groups',
+				namespace: '',
+				addresses: ['1:2:3::4:5:6', '1:2:3::4:5:6:7', '1:2::0:3', '1::02', 'A::1'],
+			},
 		],
 	});
 	t.deepEqual(pods, [
 		{ name: 'web-0', namespace: 'shop', node: 'node-1', addresses: ['10.0.0.1', 'fd00::5', '10.0.0.2'] },
 		{ name: 'pending', namespace: '', node: '', addresses: [] },
 		{ name: 'six', namespace: '', node: '', addresses: ['::1', '1:0:0:2::', '::ffff:ff', '0.0.0.1'] },
+		{
+			name: 'groups',
+			namespace: '',
+			node: '',
+			// RFC 5952, section 4.2.2: :: does not stand for one group alone.
+			addresses: ['1:2:3::4:5:6', '1:2:3:0:4:5:6:7', '1:2::3', '1::2', 'a::1'],
+		},
 	]);
 });
 
@@ -276,6 +288,23 @@ test('Pods are bounded, and a Pod may say an address twice', (t) => {
 			"node's connections meet",
 	);
 	t.notThrows(() => javascript({ pods: [pod('a', ['10.0.0.1', '10.0.0.1'])] }));
+	for (const wrong of [
+		'1:2:3:4::5:6:7:8',
+		'1::2::3',
+		'1:::2',
+		':1::2',
+		'1::2:',
+		'1::g',
+		'12345::1',
+		'1.2.3',
+		'',
+	]) {
+		t.throws(
+			() => javascript({ pods: [pod('a', [wrong])] }),
+			{ message: /^pods\[0\]\.addresses\[0\]: got / },
+			wrong,
+		);
+	}
 	t.throws(() => javascript({ pods: [pod('a', ['::1']), pod('a', ['0::1'])] }), {
 		message:
 			/^pods\[1\]\.addresses\[0\]: got "::1", expected an address that no other Pod has: it is that of pods\[0\]/,

@@ -184,7 +184,7 @@ export class Lifetime {
 	}
 
 	setPods(pods: Pod[]): void {
-		this.#native?.setPods(pods);
+		this.#native?.setPods(JSON.stringify(pods));
 	}
 
 	renewCertificates(): void {

@@ -18,6 +18,6 @@ export function nativeConfig(settings: Settings): NativeConfig {
 		eventBufferSize: settings.eventBufferSize,
 		...(maxConnections !== undefined && { maxConnections }),
 		...(stateFile !== undefined && { stateFile }),
-		...(pods !== undefined && { pods }),
+		...(pods !== undefined && { pods: JSON.stringify(pods) }),
 	};
 }

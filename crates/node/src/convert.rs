@@ -12,7 +12,7 @@ use netfilter::netns::Netns;
 use netfilter::{Family, Masked};
 
 use crate::errors::{Result, error};
-use crate::pods::{NativePod, pods};
+use crate::pods::pods;
 
 /// A mark and the bits of it that matter.
 #[napi(object)]
@@ -52,7 +52,8 @@ pub struct NativeConfig {
     /// For Antrea's aggregator: each record ends at least a second after the former one of its connection.
     pub seconds_end_monotonic: bool,
     pub event_buffer_size: u32,
-    pub pods: Option<Vec<NativePod>>,
+    /// As `setPods` takes them.
+    pub pods: Option<String>,
 }
 
 /// One of the agent's own sessions to a collector.
@@ -131,7 +132,7 @@ pub fn selection(selection: &NativeSelection) -> Result<(Selection, Option<Netns
     Ok((selection_of_agent, netns))
 }
 
-pub fn config(config: NativeConfig) -> Result<agent::Config> {
+pub fn config(config: &NativeConfig) -> Result<agent::Config> {
     let (selection, netns) = selection(&config.selection)?;
     Ok(agent::Config {
         selection,
@@ -160,8 +161,11 @@ pub fn config(config: NativeConfig) -> Result<agent::Config> {
         },
         event_buffer: usize::try_from(config.event_buffer_size).unwrap_or(usize::MAX),
         seconds_end_monotonic: config.seconds_end_monotonic,
-        state_file: config.state_file.map(PathBuf::from),
-        pods: Arc::new(pods(config.pods.unwrap_or_default())?),
+        state_file: config.state_file.as_deref().map(PathBuf::from),
+        pods: match &config.pods {
+            Some(json) => Arc::new(pods(json)?),
+            None => Arc::default(),
+        },
     })
 }
 

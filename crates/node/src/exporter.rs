@@ -12,7 +12,7 @@ use napi_derive::napi;
 use crate::convert::{self, NativeConfig, NativeFormat, NativeLoss, NativeOwnSession, count};
 use crate::errors::{self, Result, error};
 use crate::notice::{self, NativeNotice};
-use crate::pods::{self, NativePod};
+use crate::pods;
 use crate::snapshot::{self, NativeStats};
 use crate::wake::waker;
 
@@ -65,7 +65,7 @@ impl NativeExporter {
     /// event loop alive.
     #[napi(constructor, catch_unwind)]
     pub fn new(env: Env, config: NativeConfig, wake: Function<'_, (), ()>) -> Result<Self> {
-        let config = convert::config(config)?;
+        let config = convert::config(&config)?;
         let exporter = agent::Exporter::start(config, waker(&wake)?).map_err(errors::agent)?;
         let exporter = Rc::new(RefCell::new(Some(exporter)));
         // process.exit() and worker.terminate() run no finalizers of live objects before threads must be gone.
@@ -164,10 +164,11 @@ impl NativeExporter {
         Ok(())
     }
 
-    /// Replaces all Pods, or throws and leaves the former ones.
+    /// Replaces all Pods, or throws and leaves the former ones. `pods`: JSON of an array of objects with `name`,
+    /// `namespace`, `node` and `addresses`.
     #[napi(catch_unwind)]
-    pub fn set_pods(&self, pods: Vec<NativePod>) -> Result<()> {
-        let pods = pods::pods(pods)?;
+    pub fn set_pods(&self, pods: String) -> Result<()> {
+        let pods = pods::pods(&pods)?;
         self.exporter()?.set_pods(pods);
         Ok(())
     }

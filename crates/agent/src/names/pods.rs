@@ -6,17 +6,20 @@ use std::collections::hash_map::Entry;
 use std::net::IpAddr;
 
 use ahash::RandomState;
+use serde::Deserialize;
 
 /// One Pod, as its owner tells of it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Pod {
     /// At least one octet.
     pub name: String,
     /// Empty where Pods have none.
     pub namespace: String,
     /// The node that it runs on; empty: not known.
+    #[serde(default)]
     pub node: String,
-    /// IPv4 ones as IPv4, not mapped into IPv6. None: it has no address yet, and names nothing.
+    /// Of both families. None: it has no address yet, and names nothing.
     pub addresses: Vec<IpAddr>,
 }
 
@@ -100,7 +103,9 @@ impl Pods {
                 continue;
             }
             let index = pods.len() as u32;
-            for (address, &value) in pod.addresses.iter().enumerate() {
+            for (address, value) in pod.addresses.iter().enumerate() {
+                // An IPv4-mapped address is IPv4 to conntrack.
+                let value = value.to_canonical();
                 match by_address.entry(value) {
                     Entry::Vacant(entry) => {
                         entry.insert(index);
@@ -175,7 +180,7 @@ mod tests {
     fn each_address_finds_its_pod_and_no_other_finds_one() {
         let pods = Pods::new(vec![
             pod("pending", &[]),
-            pod("a", &["10.0.0.1", "fd00::1", "10.0.0.1"]),
+            pod("a", &["10.0.0.1", "fd00::1", "::ffff:10.0.0.1"]),
             pod("b", &["10.0.0.2"]),
         ])
         .unwrap();
