@@ -14,7 +14,7 @@ use netfilter::netns::{Netns, NetnsIdentity};
 use netfilter::sysctl::Settings;
 
 use crate::events::EventReader;
-use crate::names::collect::collect_names;
+use crate::names::collect::look_after_names;
 use crate::notice::{Notice, PollSummary};
 use crate::poll::{Poller, finish_work};
 use crate::selection::Selection;
@@ -126,7 +126,7 @@ impl KernelThread<'_> {
             }
             self.attend();
             finish_work(self.shared);
-            self.look_after_names();
+            look_after_names(self.shared);
             let save = self.shared.requests.take_save();
             if let Some(state) = &mut self.state {
                 if save {
@@ -138,18 +138,6 @@ impl KernelThread<'_> {
             if save {
                 self.shared.tell(Notice::Saved);
             }
-        }
-    }
-
-    /// Names that no connection holds any more go, and a lack of room for names is said.
-    fn look_after_names(&self) {
-        collect_names(self.shared);
-        let warning = self.shared.names().take_warning();
-        if let Some(message) = warning {
-            self.shared.tell(Notice::Warning {
-                code: "NAMES_FULL",
-                message,
-            });
         }
     }
 

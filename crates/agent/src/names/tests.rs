@@ -4,9 +4,10 @@ use flow_table::{
     Config, Counters, FlowTable, InitialDelta, Observation, Scope, Taken, Tuple, WhenFull,
 };
 
-use super::collect::collect_names;
+use super::collect::look_after_names;
 use super::*;
 use crate::admission::Strangers;
+use crate::notice::Notice;
 use crate::now;
 use crate::selection::Selection;
 use crate::shared::Shared;
@@ -103,7 +104,11 @@ fn without_room_connections_come_in_unnamed_and_it_is_said_once() {
     poll(&shared, &[1, 2, 3, 4]);
     let stats = shared.names().stats();
     assert_eq!((stats.held, stats.unnamed_total), (2, 2));
-    let message = shared.names().take_warning().unwrap();
+    look_after_names(&shared);
+    let [Notice::Warning { code, message }] = &shared.notices()[..] else {
+        panic!("a warning and nothing else")
+    };
+    assert_eq!(*code, "NAMES_FULL");
     assert!(
         message.contains("2 different combinations") && message.contains("give fewer Pods"),
         "{message}"
@@ -112,9 +117,11 @@ fn without_room_connections_come_in_unnamed_and_it_is_said_once() {
         poll(&shared, &[]),
         named(&[(1, "a"), (2, "b"), (3, ""), (4, "")])
     );
+    // The last collection found both in use, and the next has to wait: still no room.
     poll(&shared, &[3]);
     assert_eq!(shared.names().stats().unnamed_total, 3);
-    assert_eq!(shared.names().take_warning(), None);
+    look_after_names(&shared);
+    assert!(shared.notices().is_empty());
 }
 
 #[test]
@@ -122,7 +129,7 @@ fn a_full_store_that_is_collected_has_room_for_new_names() {
     let shared = shared(2, pods(&[(1, "a"), (2, "b"), (3, "c"), (4, "d")]));
     poll(&shared, &[1, 2]);
     assert_eq!(poll(&shared, &[1]), named(&[(2, "b")]));
-    collect_names(&shared);
+    look_after_names(&shared);
     assert_eq!(shared.names().stats().held, 1);
     // What was joined before the collection is forgotten with it: "b" had the number that "c" has now.
     poll(&shared, &[1, 3]);
