@@ -173,7 +173,7 @@ impl Naming {
         Some(format!(
             "the connections in the table have {} different combinations of names, which is the limit: new ones are exported \
              without names while that is so, and counted; give fewer Pods, such as this node's alone",
-            self.store.len()
+            self.store.limit()
         ))
     }
 }

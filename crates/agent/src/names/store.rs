@@ -89,6 +89,11 @@ impl NamesStore {
         self.index.len()
     }
 
+    /// Combinations held at most.
+    pub(crate) fn limit(&self) -> usize {
+        self.limit
+    }
+
     #[inline]
     pub(crate) fn get(&self, id: NamesId) -> Option<&Names> {
         self.places.get(place(id)?)?.as_deref()
