@@ -126,16 +126,19 @@ fn without_room_connections_come_in_unnamed_and_it_is_said_once() {
 
 #[test]
 fn a_full_store_that_is_collected_has_room_for_new_names() {
-    let shared = shared(2, pods(&[(1, "a"), (2, "b"), (3, "c"), (4, "d")]));
-    poll(&shared, &[1, 2]);
-    assert_eq!(poll(&shared, &[1]), named(&[(2, "b")]));
+    let shared = shared(3, pods(&[(1, "a"), (2, "b"), (3, "c"), (4, "d")]));
+    poll(&shared, &[1, 2, 3]);
+    assert_eq!(poll(&shared, &[1, 3]), named(&[(2, "b")]));
     look_after_names(&shared);
-    assert_eq!(shared.names().stats().held, 1);
-    // What was joined before the collection is forgotten with it: "b" had the number that "c" has now.
-    poll(&shared, &[1, 3]);
-    assert_eq!(poll(&shared, &[1]), named(&[(3, "c")]));
-    assert_eq!(poll(&shared, &[]), named(&[(1, "a")]));
-    assert_eq!(shared.names().stats().unnamed_total, 0);
+    assert_eq!(shared.names().stats().held, 2);
+    // "d" has the number that "b" had, which nobody may remember: there is no room for "b" again.
+    poll(&shared, &[1, 3, 4]);
+    poll(&shared, &[1, 2, 3, 4]);
+    assert_eq!(
+        poll(&shared, &[]),
+        named(&[(1, "a"), (2, ""), (3, "c"), (4, "d")])
+    );
+    assert_eq!(shared.names().stats().unnamed_total, 1);
 }
 
 #[test]
