@@ -1,5 +1,7 @@
 //! Numbers, room, and what a collection frees.
 
+use proptest::prelude::*;
+
 use super::*;
 
 fn texts(name: &str) -> NameTexts {
@@ -116,4 +118,84 @@ fn it_is_collected_when_it_has_doubled_and_when_it_is_full_but_not_all_the_time(
         (0, 0, 0)
     );
     assert!(store.index.capacity() < 20_000 && store.places.capacity() == 0);
+}
+
+#[derive(Clone, Debug)]
+enum Op {
+    /// A connection comes, with this name.
+    Admit(u8),
+    /// One of them goes.
+    End(prop::sample::Index),
+    /// The next stage of a collection, or this many places of its last one.
+    Collect(usize),
+    GiveUp,
+}
+
+fn op() -> impl Strategy<Value = Op> {
+    prop_oneof![
+        5 => (0..24_u8).prop_map(Op::Admit),
+        4 => any::<prop::sample::Index>().prop_map(Op::End),
+        6 => (1..6_usize).prop_map(Op::Collect),
+        1 => Just(Op::GiveUp),
+    ]
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Stage {
+    None,
+    Begun,
+    Marked,
+}
+
+proptest! {
+    /// Against a plain list of the connections that hold a number.
+    #[test]
+    fn whoever_holds_a_number_has_its_names_whatever_is_collected(ops in prop::collection::vec(op(), 1..150)) {
+        let mut store = NamesStore::new(10);
+        let mut held: Vec<(NamesId, u8)> = Vec::new();
+        let mut throughout: Vec<(NamesId, u8)> = Vec::new();
+        let mut stage = Stage::None;
+        for op in ops {
+            match (op, stage) {
+                (Op::Admit(name), _) => match store.intern(texts(&name.to_string())) {
+                    Some(id) => held.push((id, name)),
+                    None => prop_assert_eq!(store.len(), 10),
+                },
+                (Op::End(index), _) => {
+                    if !held.is_empty() {
+                        let gone = held.swap_remove(index.index(held.len()));
+                        // Another that came later may hold the same number: it was given out during the collection.
+                        throughout.retain(|it| *it != gone || held.contains(it));
+                    }
+                }
+                (Op::Collect(_), Stage::None) => {
+                    store.begin_collection(0);
+                    throughout.clone_from(&held);
+                    stage = Stage::Begun;
+                }
+                (Op::Collect(_), Stage::Begun) => {
+                    throughout.iter().for_each(|(id, _)| store.keep(*id));
+                    stage = Stage::Marked;
+                }
+                (Op::Collect(places), Stage::Marked) => {
+                    if store.sweep(places) == Progress::Done {
+                        stage = Stage::None;
+                    }
+                }
+                (Op::GiveUp, _) => {
+                    store.give_up();
+                    stage = Stage::None;
+                }
+            }
+            for &(id, held_name) in &held {
+                prop_assert_eq!(name(&store, id), Some(&*held_name.to_string()));
+            }
+        }
+        store.begin_collection(0);
+        held.iter().for_each(|(id, _)| store.keep(*id));
+        sweep(&mut store);
+        let distinct: std::collections::BTreeSet<u8> = held.iter().map(|(_, name)| *name).collect();
+        prop_assert_eq!(store.len(), distinct.len());
+        prop_assert_eq!(store.places.len(), distinct.len() + store.free.len());
+    }
 }
