@@ -148,6 +148,8 @@ enum Stage {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
     /// Against a plain list of the connections that hold a number.
     #[test]
     fn whoever_holds_a_number_has_its_names_whatever_is_collected(ops in prop::collection::vec(op(), 1..150)) {
