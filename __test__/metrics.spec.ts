@@ -55,6 +55,8 @@ test('metrics have the documented names and true values', async (t) => {
 		'incomplete_dumps_total',
 		'malformed_messages_total',
 		'event_overruns_total',
+		'names',
+		'unnamed_connections_total',
 		'refused_connections',
 		'denied_connections',
 		'config_last_reload_successful',

@@ -7,12 +7,14 @@ import { once } from 'node:events';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { fileURLToPath } from 'node:url';
 import { flushKernel, sleep, track, unansweredFlows, until } from '../__test__/support/kernel.ts';
-import { FlowExporter } from '../lib/index.ts';
+import { FlowExporter, type PodInput } from '../lib/index.ts';
 
 /** Less the few that a socket would send to itself. */
 const FLOWS = 100_000;
 const NEARLY = FLOWS - 10;
 const PER_SOCKET = 50_000;
+/** With names, the flows of a socket are those of one pair of Pods. */
+const PAIRS = 100;
 const ROUNDS = 3;
 
 export interface Round {
@@ -30,6 +32,8 @@ export interface Outcome {
 	profile: string;
 	loaded: boolean;
 	flows: number;
+	/** Pods that name both ends of every flow; 0: no names. */
+	pods: number;
 	octets: number;
 	rounds: Round[];
 	peakRssMiB: number;
@@ -48,6 +52,24 @@ function onOtherCore(script: string): ChildProcess {
 	});
 }
 
+/** Pods as a Deployment on a node makes them. */
+function pod(app: string, namespace: string, number: number, address: string): PodInput {
+	const hash = ((number + 1) * 0x9e37_79b1) >>> 0;
+	const name = `${app}-${hash.toString(16).padStart(8, '0')}-${hash.toString(36).slice(-5).padStart(5, 'x')}`;
+	return { name, namespace, node: `worker-${number % 10}.cluster.example`, addresses: [address] };
+}
+
+/** Which sockets make a round's flows: without names two on loopback, with names one for each pair of Pods. */
+const named = profile === 'antrea';
+const sockets = Array.from({ length: named ? PAIRS : FLOWS / PER_SOCKET }, (_, pair) =>
+	named ? { from: `127.1.0.${pair}`, to: `127.2.0.${pair}` } : { from: undefined, to: '127.0.0.1' },
+);
+const pods = sockets.flatMap(({ from, to }, pair) =>
+	from === undefined
+		? []
+		: [pod('checkout-web', 'shop', pair, from), pod('inventory-api', 'stock', pair, to)],
+);
+
 track();
 const sink = onOtherCore('sink.ts');
 const [{ port }] = (await once(sink, 'message')) as [{ port: number }];
@@ -62,15 +84,17 @@ const exporter = new FlowExporter({
 	idleTimeout: '10m',
 	// A poll of the full table takes more than its share, and that is not what is measured here.
 	maxPollShare: 1,
+	...(named && { pods }),
 });
 await exporter.start();
 const rounds: Round[] = [];
 let octets = 0;
 for (let round = 0; round < ROUNDS; round += 1) {
-	for (let count = 0; count < FLOWS; count += PER_SOCKET) await unansweredFlows('127.0.0.1', PER_SOCKET, 64);
+	for (const { from, to } of sockets) await unansweredFlows(to, FLOWS / sockets.length, 64, from);
 	await until('all are in the table', () => (exporter.stats().table?.connections ?? 0) >= NEARLY);
 	await sleep(1_000);
-	const flows = exporter.stats().table?.connections ?? 0;
+	const { connections: flows = 0, names = 0 } = exporter.stats().table ?? {};
+	if (names !== pods.length / 2) throw new Error(`${names} combinations of names, not ${pods.length / 2}`);
 	const exported = exporter.stats().exported.records;
 	sink.send('reset');
 	await once(sink, 'message');
@@ -110,6 +134,7 @@ const outcome: Outcome = {
 	profile,
 	loaded,
 	flows: FLOWS,
+	pods: pods.length,
 	octets,
 	rounds,
 	peakRssMiB: process.resourceUsage().maxRSS / 1024,

@@ -27,12 +27,13 @@ for (const [profile, load] of [
 	const { code, stdout, stderr } = await runProgram('unshare', [...UNSHARE, ...priority, ...command]);
 	if (code !== 0) throw new Error(stderr);
 	const outcome = JSON.parse(stdout.trim().split('\n').at(-1) ?? '') as Outcome;
-	const { flows, octets, rounds, peakRssMiB } = outcome;
+	const { flows, pods, octets, rounds, peakRssMiB } = outcome;
 	const best = (value: (round: Outcome['rounds'][number]) => number) =>
 		rounds.map(value).sort((a, b) => a - b);
 	const middle = (list: number[]) => list[Math.floor(list.length / 2)] ?? 0;
 	console.log(
-		`${profile} profile, ${load === 'loaded' ? 'the other core busy' : 'quiet'}: ${flows} flows due at once`,
+		`${profile} profile, ${load === 'loaded' ? 'the other core busy' : 'quiet'}: ${flows} flows due at once, ` +
+			(pods > 0 ? `names on: ${pods} Pods, one at each end of every flow` : 'names off'),
 	);
 	console.log(
 		`  records a second of wall clock: ${best(({ seconds }) => Math.round(flows / seconds)).join(', ')}`,

@@ -10,6 +10,7 @@ import { AgentError } from './errors.ts';
 import { type ExporterEvents, tell } from './events.ts';
 import { type NativeExporter, native, type OwnSession } from './native.ts';
 import type { Settings } from './options.ts';
+import { haveNames } from './pods.ts';
 import { createSession } from './transport/create.ts';
 import { add, nothing, type Parcel } from './transport/parcel.ts';
 import type { Session } from './transport/session.ts';
@@ -162,7 +163,13 @@ export class Collectors implements SessionHost, SessionListener {
 /** How records are encoded for collectors that take messages of this size. */
 export function formatOf(settings: Settings, maxMessageSize: number) {
 	const { profile, fields, observationDomain } = settings;
-	return { profile, ...(fields && { fields }), domain: observationDomain, maxMessageSize };
+	return {
+		profile,
+		...(fields && { fields }),
+		names: haveNames(settings),
+		domain: observationDomain,
+		maxMessageSize,
+	};
 }
 
 function ownKey({ protocol, localAddress, localPort, remoteAddress, remotePort }: OwnSession): string {

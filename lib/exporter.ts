@@ -2,10 +2,18 @@
  * The exporter as programs see it: `start`, `stop`, `stats` and typed events around one `Lifetime` at a time.
  */
 import { EventEmitter } from 'node:events';
-import { AgentError, codeOf, toError } from './errors.ts';
+import { AgentError, codeOf, OptionError, toError } from './errors.ts';
 import { type ExporterEvents, type ExporterState, type ExporterStats, tell } from './events.ts';
 import { Lifetime } from './lifetime.ts';
-import { type OptionsInput, resolveOptions, type Settings } from './options.ts';
+import {
+	type OptionsInput,
+	type Pod,
+	type PodInput,
+	resolveOptions,
+	resolvePods,
+	type Settings,
+} from './options.ts';
+import { EXPECTED_FIELDS, haveNames } from './pods.ts';
 
 /** Options of `new FlowExporter()`: those of `run` in camelCase; a number is milliseconds. */
 export interface ExporterOptions extends OptionsInput {
@@ -13,9 +21,14 @@ export interface ExporterOptions extends OptionsInput {
 	signal?: AbortSignal | undefined;
 }
 
+const NOT_CONFIGURED =
+	'the option pods, such as pods: [], before setPods(): without it records of the standard profile have no elements for names';
+
 export class FlowExporter extends EventEmitter<ExporterEvents> {
 	readonly settings: Settings;
 	readonly #signal: AbortSignal | undefined;
+	/** Those of `setPods`, also for the next start. */
+	#pods: Pod[] | undefined;
 	#state: ExporterState = 'new';
 	#run: Lifetime | undefined;
 	#starting: Promise<void> | undefined;
@@ -59,7 +72,8 @@ export class FlowExporter extends EventEmitter<ExporterEvents> {
 		this.#signal?.throwIfAborted();
 		this.#state = 'starting';
 		let told = false;
-		const run = new Lifetime(this.settings, this, (error) => {
+		const settings = this.#pods === undefined ? this.settings : { ...this.settings, pods: this.#pods };
+		const run = new Lifetime(settings, this, (error) => {
 			told = true;
 			this.#failed(error);
 		});
@@ -101,6 +115,23 @@ export class FlowExporter extends EventEmitter<ExporterEvents> {
 
 	[Symbol.asyncDispose](): Promise<void> {
 		return this.stop();
+	}
+
+	/**
+	 * Replaces all Pods, at any time and any number of times. Connections that begin from now on are named by them; those
+	 * that are in the table keep the names that they have, or have not. Throws `OptionError` for a list that cannot be used,
+	 * and where records have no elements for names; the former Pods stay then.
+	 */
+	setPods(pods: readonly PodInput[]): void {
+		const { fields } = this.settings;
+		if (!haveNames(this.settings)) {
+			throw fields === undefined
+				? new OptionError('pods', undefined, NOT_CONFIGURED)
+				: new OptionError('fields', fields, EXPECTED_FIELDS);
+		}
+		const checked = resolvePods(pods);
+		this.#run?.setPods(checked);
+		this.#pods = checked;
 	}
 
 	stats(): ExporterStats {

@@ -17,5 +17,5 @@ export type {
 	PollSummary,
 } from './events.ts';
 export { type ExporterOptions, FlowExporter } from './exporter.ts';
-export type { CollectorInput, DurationInput } from './options.ts';
+export type { CollectorInput, DurationInput, PodInput } from './options.ts';
 export type { SessionState, SessionStats } from './transport/session_host.ts';

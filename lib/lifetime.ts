@@ -19,7 +19,7 @@ import {
 } from './events.ts';
 import { type NativeExporter, type NativeNotice, type NativeStats, native } from './native.ts';
 import { nativeConfig } from './native_config.ts';
-import type { Settings } from './options.ts';
+import type { Pod, Settings } from './options.ts';
 import { PollScheduler } from './scheduler.ts';
 import { within } from './time_limit.ts';
 import { type Amount, add, nothing } from './transport/parcel.ts';
@@ -178,6 +178,10 @@ export class Lifetime {
 		});
 		exporter.save();
 		await within(LONGEST_SAVE_MS, saved);
+	}
+
+	setPods(pods: Pod[]): void {
+		this.#native?.setPods(JSON.stringify(pods));
 	}
 
 	renewCertificates(): void {

@@ -102,6 +102,12 @@ export function registryOf(exporter: FlowExporter): { registry: Registry; dispos
 		'Messages of the kernel that could not be read.',
 		({ table }) => table?.malformedMessages,
 	);
+	gauge('names', "Distinct combinations of connections' names that are held.", ({ table }) => table?.names);
+	counter(
+		'unnamed_connections_total',
+		'Connections that are exported without names because there was no room for theirs.',
+		({ table }) => table?.unnamedTotal,
+	);
 	counter(
 		'event_overruns_total',
 		'Times that the event socket lost events.',

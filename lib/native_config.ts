@@ -4,7 +4,7 @@ import type { Settings } from './options.ts';
 import { selectionOf } from './selection.ts';
 
 export function nativeConfig(settings: Settings): NativeConfig {
-	const { maxConnections, stateFile } = settings;
+	const { maxConnections, stateFile, pods } = settings;
 	return {
 		selection: selectionOf(settings),
 		source: settings.source,
@@ -18,5 +18,6 @@ export function nativeConfig(settings: Settings): NativeConfig {
 		eventBufferSize: settings.eventBufferSize,
 		...(maxConnections !== undefined && { maxConnections }),
 		...(stateFile !== undefined && { stateFile }),
+		...(pods !== undefined && { pods: JSON.stringify(pods) }),
 	};
 }

@@ -6,10 +6,13 @@
  */
 
 import { hostname } from 'node:os';
+import type { z } from 'zod';
 import { OptionError } from './errors.ts';
+import { EXPECTED_FIELDS, haveNames, type Pod, podsSchema } from './pods.ts';
 import { type Parsed, type ParsedCollector, schemaFor } from './schema.ts';
 import { formatTarget, type Target } from './target.ts';
 
+export type { Pod, PodInput } from './pods.ts';
 export type { CollectorInput, DurationInput, OptionsInput } from './schema.ts';
 
 type Required_<T, K extends keyof T> = { [P in K]-?: NonNullable<T[P]> };
@@ -86,29 +89,8 @@ export function resolveOptions(layers: readonly Layer[], origin: 'javascript' | 
 		}
 	}
 	const nameOf = (path: readonly PropertyKey[]): string =>
-		path.reduce<string>((name, key, depth) => {
-			if (depth === 0) return names.get(String(key)) ?? String(key);
-			return typeof key === 'number' ? `${name}[${key}]` : `${name}.${String(key)}`;
-		}, '');
-
-	const outcome = schemaFor(origin).safeParse(merged, { reportInput: true });
-	if (!outcome.success) {
-		const issue = outcome.error.issues[0];
-		if (issue?.code === 'unrecognized_keys') {
-			const path = nameOf([...issue.path, issue.keys[0] ?? '']);
-			throw new OptionError(
-				path,
-				(issue.input as Record<string, unknown> | undefined)?.[issue.keys[0] ?? ''],
-				'no option of this name',
-			);
-		}
-		throw new OptionError(
-			nameOf(issue?.path ?? []) || 'options',
-			issue?.input,
-			issue?.message ?? 'another value',
-		);
-	}
-	const given = withoutUndefined(outcome.data);
+		pathText(path, (option) => names.get(option) ?? option);
+	const given = withoutUndefined(checked(schemaFor(origin), merged, nameOf));
 	const { collectors = [], tlsCa, tlsCert, tlsKey, tlsServerName, ...rest } = given;
 	const profile = rest.profile === 'antrea' ? antreaDefaults(rest) : { observationDomain: 1 };
 	const settings: Settings = {
@@ -145,6 +127,41 @@ export function resolveOptions(layers: readonly Layer[], origin: 'javascript' | 
 	return settings;
 }
 
+/** A list for `setPods`, checked as the option `pods` is. Throws `OptionError` for the first thing that cannot be used. */
+export function resolvePods(pods: unknown): Pod[] {
+	return checked(podsSchema, pods, (path) => pathText(['pods', ...path], (option) => option));
+}
+
+function pathText(path: readonly PropertyKey[], nameOf: (option: string) => string): string {
+	return path.reduce<string>((name, key, depth) => {
+		if (depth === 0) return nameOf(String(key));
+		return typeof key === 'number' ? `${name}[${key}]` : `${name}.${String(key)}`;
+	}, '');
+}
+
+function checked<T extends z.ZodType>(
+	schema: T,
+	value: unknown,
+	nameOf: (path: readonly PropertyKey[]) => string,
+): z.output<T> {
+	const outcome = schema.safeParse(value, { reportInput: true });
+	if (outcome.success) return outcome.data;
+	const issue = outcome.error.issues[0];
+	if (issue?.code === 'unrecognized_keys') {
+		const path = nameOf([...issue.path, issue.keys[0] ?? '']);
+		throw new OptionError(
+			path,
+			(issue.input as Record<string, unknown> | undefined)?.[issue.keys[0] ?? ''],
+			'no option of this name',
+		);
+	}
+	throw new OptionError(
+		nameOf(issue?.path ?? []) || 'options',
+		issue?.input,
+		issue?.message ?? 'another value',
+	);
+}
+
 /** Octets of the flow aggregator's receive buffer over UDP: it ends in a panic when a longer message is cut there. */
 const AGGREGATOR_DATAGRAM = 1_024;
 
@@ -172,6 +189,7 @@ function checkBounds(
 	if (settings.pollInterval < 100) fail('pollInterval', 'at least 100ms');
 	if (settings.profile === 'antrea' && settings.zones.length === 0)
 		fail('zones', "at least one zone, or none given for the antrea profile's own");
+	if (settings.pods !== undefined && !haveNames(settings)) fail('fields', EXPECTED_FIELDS);
 	for (const option of ['activeTimeout', 'idleTimeout'] as const) {
 		if (settings[option] < settings.pollInterval)
 			fail(option, `at least the poll interval, ${settings.pollInterval}ms`);

@@ -5,6 +5,7 @@
 import { isIP, isIPv4 } from 'node:net';
 import { z } from 'zod';
 import { checkMilliseconds, DURATION_SYNTAX, parseDuration } from './duration.ts';
+import { podsSchema } from './pods.ts';
 import { parseEndpoint, parseTarget, TARGET_SYNTAX, type Target } from './target.ts';
 
 /** A number is milliseconds (JavaScript only); a string needs a unit. */
@@ -215,6 +216,8 @@ function schema(numbers: boolean) {
 			gracePeriod: duration.optional(),
 			/** Antrea: the uplink is part of the bridge, which moves its zones. */
 			connectUplinkToBridge: flag().optional(),
+			/** Pods that connections' ends are named by, until `setPods`. Default: none, and no elements for them in the standard profile. */
+			pods: podsSchema.optional(),
 		},
 		{ error: 'an object of options' },
 	);

@@ -136,9 +136,21 @@ export async function udpFlows(address: string, port: number, count: number, oct
 	}
 }
 
-/** `count` connections of one datagram each, from one socket to the ports from 1 on, where nobody listens. */
-export async function unansweredFlows(address: string, count: number, octets: number): Promise<void> {
+/**
+ * `count` connections of one datagram each, from one socket to the ports from 1 on, where nobody listens. `from`: the
+ * socket's address; by default the kernel chooses.
+ */
+export async function unansweredFlows(
+	address: string,
+	count: number,
+	octets: number,
+	from?: string,
+): Promise<void> {
 	const socket = createSocket(address.includes(':') ? 'udp6' : 'udp4');
+	if (from !== undefined) {
+		socket.bind(0, from);
+		await once(socket, 'listening');
+	}
 	for (let port = 1; port <= count; port += 1) {
 		await new Promise<void>((resolve) =>
 			socket.send(Buffer.alloc(octets, 4), port, address, () => resolve()),

@@ -1,19 +1,29 @@
-//! Which connections enter the flow table, asked once at first sight.
+//! Which connections enter the flow table and by what names, asked once at first sight.
 
 use flow_table::{Admission, NamesId, Observation};
 
+use crate::names::Naming;
 use crate::own_sessions::OwnSessions;
 use crate::selection::Selection;
 
-/// Admits every connection with a selected mark but the agent's own.
+/// Admits every connection with a selected mark but the agent's own, and names it.
 pub(crate) struct Strangers<'a> {
     own: &'a mut OwnSessions,
+    names: &'a mut Naming,
     selection: &'a Selection,
 }
 
 impl<'a> Strangers<'a> {
-    pub(crate) fn new(own: &'a mut OwnSessions, selection: &'a Selection) -> Self {
-        Self { own, selection }
+    pub(crate) fn new(
+        own: &'a mut OwnSessions,
+        names: &'a mut Naming,
+        selection: &'a Selection,
+    ) -> Self {
+        Self {
+            own,
+            names,
+            selection,
+        }
     }
 }
 
@@ -21,6 +31,6 @@ impl Admission for Strangers<'_> {
     fn admit(&mut self, observation: &Observation) -> Option<NamesId> {
         let admitted =
             self.selection.marks(observation.mark) && !self.own.meets(&observation.original);
-        admitted.then_some(NamesId(0))
+        admitted.then(|| self.names.name(observation))
     }
 }

@@ -169,6 +169,7 @@ pub(crate) fn merge(reader: &EventReader, selection: &Selection, shared: &Shared
         }
         let mut table = shared.table();
         let mut own = shared.own();
+        let mut names = shared.names();
         for QueuedEvent { kind, seen } in events.drain(..) {
             let Some(scope) = selection.scope(seen.zone, seen.reply_zone) else {
                 continue;
@@ -176,7 +177,7 @@ pub(crate) fn merge(reader: &EventReader, selection: &Selection, shared: &Shared
             let Ok(scope) = u8::try_from(scope).map(Scope) else {
                 continue;
             };
-            let mut admission = Strangers::new(&mut own, selection);
+            let mut admission = Strangers::new(&mut own, &mut names, selection);
             match kind {
                 EventKind::New | EventKind::Update => {
                     table.created(scope, &seen, &mut admission, now())
@@ -184,7 +185,7 @@ pub(crate) fn merge(reader: &EventReader, selection: &Selection, shared: &Shared
                 EventKind::Destroy => table.destroyed(scope, &seen, &mut admission, now()),
             }
         }
-        drop((table, own));
+        drop((table, own, names));
         // As in `finish_work`: whoever waits for the table may have it.
         std::thread::yield_now();
     }

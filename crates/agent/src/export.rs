@@ -12,6 +12,7 @@ use ipfix::{Body, BodyEncoder, Flow, Format, Pushed};
 
 use crate::Error;
 use crate::format::{FormatId, FormatSpec};
+use crate::names::store::NamesStore;
 
 /// A batch that is not settled yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -113,6 +114,7 @@ impl Export {
     pub(crate) fn take_batch(
         &mut self,
         table: &mut FlowTable,
+        names: &NamesStore,
         formats: &[FormatId],
         max_records: usize,
         now: Now,
@@ -123,7 +125,7 @@ impl Export {
         let mut too_large = vec![Amount::default(); encoders.len()];
         let mut named = None;
         let batch = table.take_batch(now, max_records, |record| {
-            let flow = flow(record);
+            let flow = flow(record, names);
             for (rank, &index) in order.iter().enumerate() {
                 let Some(encoder) = encoders.get_mut(index) else {
                     continue;
@@ -246,7 +248,7 @@ fn too_large_warning(record: &Record, spec: &FormatSpec) -> String {
     )
 }
 
-fn flow(record: &Record) -> Flow<'static> {
+fn flow<'a>(record: &Record, names: &'a NamesStore) -> Flow<'a> {
     Flow {
         source: record.original.source,
         destination: record.original.destination,
@@ -271,7 +273,7 @@ fn flow(record: &Record) -> Flow<'static> {
         } else {
             0
         },
-        names: None,
+        names: names.get(record.names),
         denied: None,
     }
 }

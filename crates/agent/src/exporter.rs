@@ -13,6 +13,7 @@ use netfilter::netns::Netns;
 use crate::export::{BatchId, EncodedBatch, Export};
 use crate::format::{FormatId, FormatSpec};
 use crate::kernel_thread::{self, KernelSide};
+use crate::names::{NamesStats, Naming, Pods};
 use crate::notice::Notice;
 use crate::own_sessions::OwnSession;
 use crate::selection::Selection;
@@ -48,6 +49,8 @@ pub struct Config {
     pub seconds_end_monotonic: bool,
     /// Where to keep how much of each connection was exported.
     pub state_file: Option<PathBuf>,
+    /// What connections' ends are called, until [`Exporter::set_pods`].
+    pub pods: Arc<Pods>,
 }
 
 /// A snapshot of what an exporter holds and has done.
@@ -61,6 +64,8 @@ pub struct Stats {
     pub kernel: KernelStats,
     /// Records that were committed.
     pub records_committed: u64,
+    /// The names' part.
+    pub names: NamesStats,
 }
 
 /// One exporter. Dropping it stops the kernel thread and joins it.
@@ -93,10 +98,11 @@ impl Exporter {
             events: config.events,
             confirm_absent: selection.mark.is_some(),
         });
-        let shared = Shared::new(table, wake).map_err(|errno| Error::System {
-            operation: "make an eventfd",
-            source: errno.into(),
-        })?;
+        let shared =
+            Shared::new(table, Naming::new(config.pods), wake).map_err(|errno| Error::System {
+                operation: "make an eventfd",
+                source: errno.into(),
+            })?;
         let shared = Arc::new(shared);
         let side = KernelSide {
             selection,
@@ -166,9 +172,12 @@ impl Exporter {
         formats: &[FormatId],
         max_records: usize,
     ) -> Result<Option<EncodedBatch>, Error> {
-        let batch = self
-            .export
-            .take_batch(&mut self.shared.table(), formats, max_records, now());
+        let batch = {
+            let mut table = self.shared.table();
+            let names = self.shared.names();
+            self.export
+                .take_batch(&mut table, names.store(), formats, max_records, now())
+        };
         if let Some(message) = self.export.take_warning() {
             self.shared.tell(Notice::Warning {
                 code: "RECORD_TOO_LARGE",
@@ -205,6 +214,12 @@ impl Exporter {
         self.shared.own().remove(session);
     }
 
+    /// Replaces all Pods. Connections that the table holds keep the names that they have, or have not.
+    pub fn set_pods(&self, pods: Pods) {
+        let former = self.shared.names().set_pods(Arc::new(pods));
+        drop(former);
+    }
+
     /// After the final poll: everything with something unexported becomes due.
     pub fn begin_stop(&self) {
         self.shared.table().begin_stop(now());
@@ -224,6 +239,7 @@ impl Exporter {
             max_connections: self.max_connections,
             kernel: self.shared.kernel(),
             records_committed: self.export.committed(),
+            names: self.shared.names().stats(),
         }
     }
 

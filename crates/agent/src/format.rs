@@ -20,6 +20,8 @@ pub struct FormatSpec {
 pub enum ProfileName {
     /// The standard elements, or those of them that are named, in that order.
     Standard(Option<Vec<String>>),
+    /// The standard elements and the names of both ends.
+    StandardNamed,
     /// What Antrea's flow aggregator reads.
     Antrea,
 }
@@ -29,6 +31,9 @@ impl FormatSpec {
         let profile = match &self.profile {
             ProfileName::Standard(fields) => Profile::standard(fields.as_deref())
                 .map_err(|error| Error::Format(error.to_string()))?,
+            ProfileName::StandardNamed => Profile::standard(None)
+                .map_err(|error| Error::Format(error.to_string()))?
+                .with_names(),
             ProfileName::Antrea => Profile::antrea(),
         };
         Format::new(&profile, self.domain, self.max_message_size)

@@ -14,6 +14,7 @@ use netfilter::netns::{Netns, NetnsIdentity};
 use netfilter::sysctl::Settings;
 
 use crate::events::EventReader;
+use crate::names::collect::look_after_names;
 use crate::notice::{Notice, PollSummary};
 use crate::poll::{Poller, finish_work};
 use crate::selection::Selection;
@@ -125,6 +126,7 @@ impl KernelThread<'_> {
             }
             self.attend();
             finish_work(self.shared);
+            look_after_names(self.shared);
             let save = self.shared.requests.take_save();
             if let Some(state) = &mut self.state {
                 if save {

@@ -221,7 +221,8 @@ impl Poller {
                 if !buffer.is_empty() {
                     let mut table = shared.table();
                     let mut own = shared.own();
-                    let mut admission = Strangers::new(&mut own, &self.selection);
+                    let mut names = shared.names();
+                    let mut admission = Strangers::new(&mut own, &mut names, &self.selection);
                     table.observe(poll, buffer, &mut admission, now());
                     buffer.clear();
                 }

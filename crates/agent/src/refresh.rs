@@ -68,6 +68,7 @@ pub(crate) fn refresh(
         shared.count_malformed(unreadable.count() as u64);
         let mut table = shared.table();
         let mut own = shared.own();
+        let mut names = shared.names();
         for (key, found) in keys.iter().zip(&answers) {
             let answer = match (&result, found) {
                 (Err(_), _) => Answer::Failed,
@@ -76,7 +77,8 @@ pub(crate) fn refresh(
                 (Ok(()), Found::Outside(seen)) => Answer::LeftSelection(seen),
                 (Ok(()), Found::Unreadable) => Answer::Unreadable,
             };
-            table.refreshed(key, answer, &mut Strangers::new(&mut own, selection), now());
+            let mut admission = Strangers::new(&mut own, &mut names, selection);
+            table.refreshed(key, answer, &mut admission, now());
         }
         asked += keys.len();
         result?;
@@ -88,8 +90,9 @@ pub(crate) fn refresh(
 fn give_back(keys: &[RefreshKey], selection: &Selection, shared: &Shared) {
     let mut table = shared.table();
     let mut own = shared.own();
+    let mut names = shared.names();
     for key in keys {
-        let mut admission = Strangers::new(&mut own, selection);
+        let mut admission = Strangers::new(&mut own, &mut names, selection);
         table.refreshed(key, Answer::Failed, &mut admission, now());
     }
 }

@@ -7,6 +7,7 @@ use flow_table::FlowTable;
 use netfilter::Counts;
 use rustix::io::Errno;
 
+use crate::names::Naming;
 use crate::notice::{Notice, Notices};
 use crate::now;
 use crate::own_sessions::OwnSessions;
@@ -32,9 +33,13 @@ pub struct KernelStats {
 }
 
 /// What the kernel thread and the owner share.
+///
+/// Locks are taken in this order: `table`, `own`, `names`. Whoever holds one may take those that follow, and none that come
+/// before; `notices` and `kernel` may be taken under any of them, and nothing is taken under these.
 pub(crate) struct Shared {
     table: Mutex<FlowTable>,
     own: Mutex<OwnSessions>,
+    names: Mutex<Naming>,
     notices: Mutex<Notices>,
     kernel: Mutex<KernelStats>,
     pub(crate) requests: Requests,
@@ -49,10 +54,15 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Shared {
-    pub(crate) fn new(table: FlowTable, wake: Box<dyn Fn() + Send + Sync>) -> Result<Self, Errno> {
+    pub(crate) fn new(
+        table: FlowTable,
+        names: Naming,
+        wake: Box<dyn Fn() + Send + Sync>,
+    ) -> Result<Self, Errno> {
         Ok(Self {
             table: Mutex::new(table),
             own: Mutex::default(),
+            names: Mutex::new(names),
             notices: Mutex::default(),
             kernel: Mutex::default(),
             requests: Requests::new()?,
@@ -61,13 +71,18 @@ impl Shared {
         })
     }
 
-    /// Held for about a millisecond at most. Taken before [`Shared::own`] by whoever needs both.
+    /// Held for about a millisecond at most.
     pub(crate) fn table(&self) -> MutexGuard<'_, FlowTable> {
         lock(&self.table)
     }
 
     pub(crate) fn own(&self) -> MutexGuard<'_, OwnSessions> {
         lock(&self.own)
+    }
+
+    /// Held as long as the table, by whoever admits or encodes.
+    pub(crate) fn names(&self) -> MutexGuard<'_, Naming> {
+        lock(&self.names)
     }
 
     /// Leaves a notice for the owner and wakes it, unless a wake-up is still on its way.

@@ -124,6 +124,7 @@ mod tests {
     use flow_table::{Config, FlowTable, InitialDelta, WhenFull};
 
     use super::*;
+    use crate::names::Naming;
 
     #[test]
     fn without_a_boot_id_no_file_is_kept_and_it_is_said() {
@@ -139,7 +140,8 @@ mod tests {
             events: false,
             confirm_absent: false,
         });
-        let shared = Shared::new(table, Box::new(|| {})).unwrap();
+        let names = Naming::new(Default::default());
+        let shared = Shared::new(table, names, Box::new(|| {})).unwrap();
         let unreadable = Err(io::ErrorKind::PermissionDenied.into());
         assert!(StateKeeper::open("state".into(), unreadable, &shared).is_none());
         let [Notice::Warning { code, message }] = &shared.notices()[..] else {

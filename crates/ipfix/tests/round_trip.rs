@@ -183,17 +183,26 @@ fn selection() -> impl Strategy<Value = Vec<String>> {
 /// by template, so the order is not that of the flows.
 struct Compare<'a> {
     to_come: Vec<Flow<'a>>,
+    order: &'a [&'a str],
     naive: fn(&str, &Flow<'_>) -> Option<Naive>,
     fields: usize,
 }
 
 impl Sink for Compare<'_> {
     fn record(&mut self, record: &Record<'_>) {
+        // A record that has less than the flow is another's.
+        let fields_of = |flow: &Flow<'_>| {
+            self.order
+                .iter()
+                .filter_map(|name| (self.naive)(name, flow))
+                .count()
+        };
         let told_by = |flow: &Flow<'_>| {
-            record.fields().all(|(column, value)| {
-                let name = column.element.expect("a registered element").name;
-                (self.naive)(name, flow).is_some_and(|expected| expected.is(value))
-            })
+            record.fields().count() == fields_of(flow)
+                && record.fields().all(|(column, value)| {
+                    let name = column.element.expect("a registered element").name;
+                    (self.naive)(name, flow).is_some_and(|expected| expected.is(value))
+                })
         };
         let Some(at) = self.to_come.iter().position(told_by) else {
             let fields: Vec<_> = record
@@ -255,6 +264,7 @@ fn check(
         .count();
     let mut compare = Compare {
         to_come: kept,
+        order,
         naive,
         fields: 0,
     };

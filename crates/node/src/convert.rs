@@ -2,6 +2,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use agent::{FormatSpec, Network, OwnSession, ProfileName, Selection};
@@ -11,6 +12,7 @@ use netfilter::netns::Netns;
 use netfilter::{Family, Masked};
 
 use crate::errors::{Result, error};
+use crate::pods::pods;
 
 /// A mark and the bits of it that matter.
 #[napi(object)]
@@ -50,6 +52,8 @@ pub struct NativeConfig {
     /// For Antrea's aggregator: each record ends at least a second after the former one of its connection.
     pub seconds_end_monotonic: bool,
     pub event_buffer_size: u32,
+    /// As `setPods` takes them.
+    pub pods: Option<String>,
 }
 
 /// One of the agent's own sessions to a collector.
@@ -68,6 +72,8 @@ pub struct NativeFormat {
     #[napi(ts_type = "'standard' | 'antrea'")]
     pub profile: String,
     pub fields: Option<Vec<String>>,
+    /// Whether records of the standard profile without `fields` end with the names of both ends.
+    pub names: bool,
     pub domain: u32,
     pub max_message_size: u32,
 }
@@ -156,6 +162,10 @@ pub fn config(config: &NativeConfig) -> Result<agent::Config> {
         event_buffer: usize::try_from(config.event_buffer_size).unwrap_or(usize::MAX),
         seconds_end_monotonic: config.seconds_end_monotonic,
         state_file: config.state_file.as_deref().map(PathBuf::from),
+        pods: match &config.pods {
+            Some(json) => Arc::new(pods(json)?),
+            None => Arc::default(),
+        },
     })
 }
 
@@ -174,6 +184,7 @@ pub fn own_session(session: &NativeOwnSession) -> Result<OwnSession> {
 pub fn format(format: NativeFormat) -> Result<FormatSpec> {
     Ok(FormatSpec {
         profile: match (format.profile.as_str(), format.fields) {
+            ("standard", None) if format.names => ProfileName::StandardNamed,
             ("standard", fields) => ProfileName::Standard(fields),
             ("antrea", None) => ProfileName::Antrea,
             ("antrea", Some(_)) => {

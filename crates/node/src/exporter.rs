@@ -12,6 +12,7 @@ use napi_derive::napi;
 use crate::convert::{self, NativeConfig, NativeFormat, NativeLoss, NativeOwnSession, count};
 use crate::errors::{self, Result, error};
 use crate::notice::{self, NativeNotice};
+use crate::pods;
 use crate::snapshot::{self, NativeStats};
 use crate::wake::waker;
 
@@ -160,6 +161,15 @@ impl NativeExporter {
     pub fn remove_own(&self, session: NativeOwnSession) -> Result<()> {
         self.exporter()?
             .remove_own(&convert::own_session(&session)?);
+        Ok(())
+    }
+
+    /// Replaces all Pods, or throws and leaves the former ones. `pods`: JSON of an array of objects with `name`,
+    /// `namespace`, `node` and `addresses`.
+    #[napi(catch_unwind)]
+    pub fn set_pods(&self, pods: String) -> Result<()> {
+        let pods = pods::pods(&pods)?;
+        self.exporter()?.set_pods(pods);
         Ok(())
     }
 

@@ -16,6 +16,7 @@ mod dump;
 mod errors;
 mod exporter;
 mod notice;
+mod pods;
 mod session;
 mod snapshot;
 mod socket;

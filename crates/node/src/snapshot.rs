@@ -24,6 +24,10 @@ pub struct NativeStats {
     pub refused_connections: f64,
     pub refused_total: f64,
     pub records_committed: f64,
+    /// Distinct combinations of names held.
+    pub names: f64,
+    /// Connections that have no names for lack of room.
+    pub unnamed_total: f64,
     pub losses: Vec<NativeLoss>,
 }
 
@@ -47,6 +51,8 @@ pub fn stats(stats: &agent::Stats) -> NativeStats {
         refused_connections: size(table.refused),
         refused_total: count(table.refused_total),
         records_committed: count(stats.records_committed),
+        names: size(stats.names.held),
+        unnamed_total: count(stats.names.unnamed_total),
         losses: convert::losses(&table.losses),
     }
 }

@@ -13,6 +13,7 @@ pub mod broken_socket;
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
@@ -43,6 +44,7 @@ pub fn config() -> Config {
         event_buffer: 8 << 20,
         seconds_end_monotonic: false,
         state_file: None,
+        pods: Arc::default(),
     }
 }
 
@@ -67,6 +69,10 @@ pub struct Run {
 
 impl Run {
     pub fn start(config: Config) -> Self {
+        Self::start_with(config, ProfileName::Standard(None))
+    }
+
+    pub fn start_with(config: Config, profile: ProfileName) -> Self {
         let (wake, woken) = channel();
         let mut exporter = Exporter::start(
             config,
@@ -76,7 +82,7 @@ impl Run {
         )
         .unwrap();
         let spec = FormatSpec {
-            profile: ProfileName::Standard(None),
+            profile,
             domain: 1,
             max_message_size: 65_535,
         };

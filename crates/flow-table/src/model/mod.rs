@@ -16,6 +16,7 @@
 mod support;
 
 mod naive;
+mod names;
 mod run;
 
 use proptest::prelude::*;

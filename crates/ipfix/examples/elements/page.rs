@@ -23,6 +23,10 @@ What the elements say of a connection:
 - In the antrea profile the destination is the endpoint, that is the reply's source, the `destinationService` elements
   are the original destination, and ICMP has ports of 0.
 - `firewallEvent` and `logPrefix` stand in records of denied connections alone.
+- Pod, namespace and node are those of the source of the original direction and of the source of the reply: behind a
+  Service that is the endpoint. A connection is named when it is first seen and keeps its names for its life; an end that
+  was not known then has empty ones. Names of Services, policies, rules and egresses have no source yet: they are empty,
+  and the numbers beside them 0.
 ";
 
 /// The whole page.
@@ -32,11 +36,11 @@ pub(crate) fn page() -> String {
         .unwrap_or_else(|error| unreachable!("no field was selected: {error}"));
     section("Standard profile", &standard, &mut page);
     page.push_str(
-        "\nWhere the exporter has names for the ends of connections, each template of the standard profile ends with:\n",
+        "\nWith the option `pods`, an empty list too, each template of the standard profile ends with:\n",
     );
     names(&standard, &mut page);
     section("Antrea profile", &Profile::antrea(), &mut page);
-    page.push_str("\n## Elements for `fields`\n\n`fields` selects and orders elements of the standard profile by name. Each template takes those that its connections\nhave. The names:\n\n");
+    page.push_str("\n## Elements for `fields`\n\n`fields` selects and orders elements of the standard profile by name. Each template takes those that its connections\nhave; elements for names need no `pods` then. The names:\n\n");
     for name in Profile::field_names() {
         let _ = writeln!(page, "- `{name}`");
     }
