@@ -83,7 +83,9 @@ impl StateKeeper {
             return;
         }
         self.next_ms = Some(now().monotonic_ms.saturating_add(INTERVAL_MS));
-        match self.write(shared) {
+        let written = self.write(shared);
+        shared.table().end_export_state();
+        match written {
             Ok(()) => self.failing = false,
             Err(error) => {
                 if !std::mem::replace(&mut self.failing, true) {

@@ -109,8 +109,8 @@ impl Restored {
 
 impl FlowTable {
     /// Hands out about `limit` entries of the state; call until Done. Connections may change between the calls; each that
-    /// is there throughout is handed out once, with what was exported of it at that moment. Until Done no slots are moved
-    /// for the sake of memory.
+    /// is there throughout is handed out once, with what was exported of it at that moment. Until Done, or until
+    /// [`end_export_state`](Self::end_export_state), no slots are moved for the sake of memory.
     pub fn export_state(
         &mut self,
         cursor: &mut StateCursor,
@@ -134,8 +134,13 @@ impl FlowTable {
         if cursor.position < self.slots.end() {
             return Progress::More;
         }
-        self.exporting = false;
+        self.end_export_state();
         Progress::Done
+    }
+
+    /// For an export that is given up before it is done.
+    pub fn end_export_state(&mut self) {
+        self.exporting = false;
     }
 
     fn state_of(&self, slot: u32) -> Option<StateEntry> {

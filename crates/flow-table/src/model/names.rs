@@ -56,6 +56,22 @@ impl Named {
     }
 }
 
+/// With the two places that a family's range has here: a state export holds connections where they are until it ends.
+#[test]
+fn a_state_export_that_is_given_up_holds_no_memory() {
+    let mut named = Named::new();
+    named.becomes((1..=60).collect());
+    let full = named.table.stats().bytes;
+    let mut cursor = StateCursor::default();
+    named.table.export_state(&mut cursor, 1, |_| {});
+    named.becomes([59].into());
+    let held = named.table.stats().bytes;
+    named.table.end_export_state();
+    settle_down(&mut named.table, named.ms);
+    let left = named.table.stats().bytes;
+    assert!(left < held && held <= full, "{left} {held} {full}");
+}
+
 #[test]
 fn a_connection_that_moves_down_during_a_pass_is_told_all_the_same() {
     let mut moved = 0;
