@@ -6,8 +6,9 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { fileURLToPath } from 'node:url';
-import { flushKernel, sleep, track, unansweredFlows, until } from '../__test__/support/kernel.ts';
+import { flushKernel, sleep, track, until } from '../__test__/support/kernel.ts';
 import { FlowExporter, type PodInput } from '../lib/index.ts';
+import type { FlowSocket } from './flows.ts';
 
 /** Less the few that a socket would send to itself. */
 const FLOWS = 100_000;
@@ -61,9 +62,11 @@ function pod(app: string, namespace: string, number: number, address: string): P
 
 /** Which sockets make a round's flows: without names two on loopback, with names one for each pair of Pods. */
 const named = profile === 'antrea';
-const sockets = Array.from({ length: named ? PAIRS : FLOWS / PER_SOCKET }, (_, pair) =>
-	named ? { from: `127.1.0.${pair}`, to: `127.2.0.${pair}` } : { from: undefined, to: '127.0.0.1' },
-);
+const count = named ? PAIRS : FLOWS / PER_SOCKET;
+const sockets: FlowSocket[] = Array.from({ length: count }, (_, pair) => ({
+	...(named ? { from: `127.1.0.${pair}`, to: `127.2.0.${pair}` } : { to: '127.0.0.1' }),
+	flows: FLOWS / count,
+}));
 const pods = sockets.flatMap(({ from, to }, pair) =>
 	from === undefined
 		? []
@@ -73,6 +76,7 @@ const pods = sockets.flatMap(({ from, to }, pair) =>
 track();
 const sink = onOtherCore('sink.ts');
 const [{ port }] = (await once(sink, 'message')) as [{ port: number }];
+const maker = onOtherCore('flows.ts');
 const load = loaded ? onOtherCore('load.ts') : undefined;
 const exporter = new FlowExporter({
 	collectors: [`tcp://127.0.0.1:${port}`],
@@ -90,7 +94,8 @@ await exporter.start();
 const rounds: Round[] = [];
 let octets = 0;
 for (let round = 0; round < ROUNDS; round += 1) {
-	for (const { from, to } of sockets) await unansweredFlows(to, FLOWS / sockets.length, 64, from);
+	maker.send(sockets);
+	await once(maker, 'message');
 	await until('all are in the table', () => (exporter.stats().table?.connections ?? 0) >= NEARLY);
 	await sleep(1_000);
 	const { connections: flows = 0, names = 0 } = exporter.stats().table ?? {};
@@ -129,6 +134,7 @@ for (let round = 0; round < ROUNDS; round += 1) {
 }
 await exporter.stop();
 load?.disconnect();
+maker.disconnect();
 sink.disconnect();
 const outcome: Outcome = {
 	profile,
