@@ -77,6 +77,19 @@ test('Pods are bounded, and a Pod may say an address twice', (t) => {
 	});
 });
 
+test('a text that has no octets, and what has no JSON, is refused with its place', (t) => {
+	const pod = { name: 'a', namespace: '', addresses: [] };
+	const circle: unknown[] = [];
+	circle.push(circle);
+	const refused = (part: object) =>
+		t.throws(() => javascript({ pods: [{ ...pod, ...part }] }), { instanceOf: OptionError })?.message;
+	t.is(refused({ name: 'a\ud800' }), 'pods[0].name: got "a\\ud800", expected whole characters');
+	t.is(refused({ node: '\udc00' }), 'pods[0].node: got "\\udc00", expected whole characters');
+	t.is(refused({ name: 1n }), "pods[0].name: got 1n, expected the Pod's name");
+	t.is(refused({ name: circle }), "pods[0].name: got <ref *1> [ [Circular *1] ], expected the Pod's name");
+	t.notThrows(() => javascript({ pods: [{ ...pod, name: '\u{1f600}' }] }));
+});
+
 test('Pods are set where records have elements for their names', (t) => {
 	const set = (options: ConstructorParameters<typeof FlowExporter>[0]) => () =>
 		new FlowExporter(options).setPods([{ name: 'a', namespace: '', addresses: ['10.0.0.1'] }]);

@@ -4,8 +4,7 @@ import { Renewal } from '../lib/transport/renewal.ts';
 import { inNamespace } from './support/namespace.ts';
 
 interface Report {
-	rarer: {
-		pauses: number[];
+	again: {
 		users: string[];
 		told: number;
 		state: string;
@@ -20,12 +19,9 @@ interface Report {
 
 const result = inNamespace<Report>('renewal_refused');
 
-test('a collector that refuses renewed certificates is asked more and more rarely, and the session goes on', async (t) => {
-	const { pauses, ...rest } = (await result).rarer;
-	const [first = 0, , , , last = 0] = pauses;
-	// By the plan at most 100 ms, and at least 800 ms.
-	t.true(last > 2 * first, `pauses of ${pauses.map(Math.round)} ms`);
-	t.deepEqual(rest, { users: ['agent'], told: 1, state: 'open', connections: 1, reload: false });
+test('a collector that refuses renewed certificates is asked again and again, and the session goes on', async (t) => {
+	const { again } = await result;
+	t.deepEqual(again, { users: ['agent'], told: 1, state: 'open', connections: 1, reload: false });
 });
 
 test('certificates that are good are used when the files change, however far away the next try was', async (t) => {

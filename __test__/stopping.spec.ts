@@ -78,6 +78,7 @@ interface FailedPolls {
 	kernel: { records: number; packets: number; octets: number };
 	there: Failed & { account: Account };
 	away: Failed;
+	hung: Failed & { account: Account };
 }
 const failedPolls = inNamespace<FailedPolls>('final_poll_fails');
 const FAILED = {
@@ -102,4 +103,10 @@ test('after a last poll that failed, too, what cannot be sent is counted and sai
 		away.warnings.map((text) => text.split(':', 1)[0]),
 		['ERR_NETNS', 'LEFT_AT_STOP'],
 	);
+});
+
+test('a last poll that does not end leaves half of the grace period to what is known already', async (t) => {
+	const { hung } = await failedPolls;
+	t.like(hung, { ...FAILED, failed: 0, exported: 150, losses: [], warnings: [] });
+	t.like(hung.account, { flows: 150, records: 150, ...COMPLETE });
 });

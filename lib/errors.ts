@@ -2,6 +2,7 @@
  * Errors that people see. Every one has a `code` that programs can test; its message says what was being
  * done, what went wrong and, where there is one, what to do about it.
  */
+import { inspect } from 'node:util';
 
 /** Something that this layer refuses or could not do. Errors of the native core carry `code` as well. */
 export class AgentError extends Error {
@@ -47,6 +48,15 @@ export function toError(thrown: unknown): Error {
 
 function quote(value: unknown): string {
 	if (value === undefined) return 'nothing';
-	const text = typeof value === 'string' ? JSON.stringify(value) : (JSON.stringify(value) ?? String(value));
+	const text = jsonOf(value) ?? String(value);
 	return text.length > 120 ? `${text.slice(0, 117)}...` : text;
+}
+
+/** Undefined for a function. What JSON cannot say, a bigint or an object in a circle, is shown as Node shows it. */
+function jsonOf(value: unknown): string | undefined {
+	try {
+		return JSON.stringify(value);
+	} catch {
+		return inspect(value, { breakLength: Number.POSITIVE_INFINITY });
+	}
 }

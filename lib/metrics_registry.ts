@@ -99,7 +99,7 @@ export function registryOf(exporter: FlowExporter): { registry: Registry; dispos
 	);
 	counter(
 		'malformed_messages_total',
-		'Messages of the kernel that could not be read.',
+		'Messages of the kernel that could not be read, and lookups of a connection that it refused.',
 		({ table }) => table?.malformedMessages,
 	);
 	gauge('names', "Distinct combinations of connections' names that are held.", ({ table }) => table?.names);

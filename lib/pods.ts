@@ -32,6 +32,9 @@ const MAX_ADDRESSES = 1_000_000;
 const MAX_TEXT = 253;
 const KEYS: ReadonlySet<string> = new Set(['name', 'namespace', 'node', 'addresses']);
 
+/** Half of a surrogate pair without the other one, which has no octets. */
+const HALF_A_CHARACTER = /\p{Surrogate}/u;
+
 /** Of a list, in one go: ten thousand Pods come at once, and again with each change. */
 export const podsSchema = z.custom<readonly PodInput[]>().transform((list, context): Pod[] => {
 	try {
@@ -106,16 +109,15 @@ function checkedPod(raw: unknown, place: number): Omit<Pod, 'addresses'> & { add
 }
 
 function isText(value: unknown): value is string {
+	if (typeof value !== 'string' || HALF_A_CHARACTER.test(value)) return false;
 	// No character has more than three octets for each unit of its text.
-	return typeof value === 'string' && (value.length * 3 <= MAX_TEXT || Buffer.byteLength(value) <= MAX_TEXT);
+	return value.length * 3 <= MAX_TEXT || Buffer.byteLength(value) <= MAX_TEXT;
 }
 
 function wrongText(place: number, key: string, value: unknown, expected: string): Wrong {
-	return new Wrong(
-		[place, key],
-		value,
-		typeof value === 'string' && value !== '' ? `at most ${MAX_TEXT} octets` : expected,
-	);
+	if (typeof value !== 'string' || value === '') return new Wrong([place, key], value, expected);
+	const half = HALF_A_CHARACTER.test(value);
+	return new Wrong([place, key], value, half ? 'whole characters' : `at most ${MAX_TEXT} octets`);
 }
 
 const POD_ELEMENTS = ['source', 'destination'].flatMap((end) =>

@@ -1,10 +1,11 @@
 /**
  * Stops whose last poll fails: the name of the network namespace goes away between the first poll and the last, as it
- * does when a container ends.
+ * does when a container ends. And one whose last poll never ends, as of a kernel that does not answer.
  */
 import { rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { FlowExporter } from '../../lib/index.ts';
+import { native } from '../../lib/native.ts';
 import { account } from '../support/account.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { kernelFlows, track, unansweredFlows, until } from '../support/kernel.ts';
@@ -17,8 +18,8 @@ const { records } = collector;
 await unansweredFlows('127.0.0.1', 150, 20);
 const kernel = kernelFlows().filter(({ key }) => key.startsWith('udp'));
 
-/** The first poll sees all flows, nothing is due before the stop, and the grace period is longer than the scenario. */
-async function stop(to: string) {
+/** The first poll sees all flows, and nothing is due before the stop. By default the grace outlasts the scenario. */
+async function stop(to: string, spoil: (netns: string) => void = rmSync, gracePeriod = '10m') {
 	const netns = join(temporaryFolder('netns'), 'name');
 	symlinkSync('/proc/self/ns/net', netns);
 	const exporter = new FlowExporter({
@@ -29,13 +30,13 @@ async function stop(to: string) {
 		pollInterval: '1m',
 		activeTimeout: '1h',
 		idleTimeout: '1h',
-		gracePeriod: '10m',
+		gracePeriod,
 	});
 	const warnings: string[] = [];
 	exporter.on('warning', ({ code, message }) => warnings.push(`${code}: ${message}`));
 	await exporter.start();
 	const before = exporter.stats();
-	rmSync(netns);
+	spoil(netns);
 	let stopped = false;
 	const stopping = exporter.stop().then(() => {
 		stopped = true;
@@ -57,6 +58,18 @@ async function stop(to: string) {
 
 const away = await stop('tcp://127.0.0.1:1');
 const there = await stop(collector.url);
+await until('all has arrived', () => records.length >= 150);
+const failed = records.splice(0);
+const core = native().NativeExporter.prototype;
+const { poll } = core;
+const hung = await stop(
+	collector.url,
+	() => {
+		core.poll = () => undefined;
+	},
+	'4s',
+);
+core.poll = poll;
 await collector.close();
 report({
 	kernel: {
@@ -64,6 +77,7 @@ report({
 		packets: kernel.reduce((sum, flow) => sum + flow.packets, 0),
 		octets: kernel.reduce((sum, flow) => sum + flow.octets, 0),
 	},
-	there: { ...there, account: account(kernel, records) },
+	there: { ...there, account: account(kernel, failed) },
 	away,
+	hung: { ...hung, account: account(kernel, records) },
 });

@@ -18,6 +18,10 @@ use ipfix::NameTexts;
 pub use pods::{Pod, Pods, PodsError};
 use store::{MAX_NAMES, NamesStore};
 
+/// Joined combinations that are remembered; others are found by their texts. As many as a hash table of 32,768 places
+/// holds: growing a larger one, while the table is held, takes more than a millisecond.
+const MAX_JOINED: usize = 28_672;
+
 /// What an exporter knows connections by.
 pub(crate) struct Naming {
     pods: Arc<Pods>,
@@ -107,8 +111,7 @@ impl Naming {
             }
             return NamesId(0);
         };
-        // Two Pods of the same name make two entries of one number; the bound holds for these too.
-        if self.joined.len() < MAX_NAMES {
+        if self.joined.len() < MAX_JOINED {
             self.joined.insert(joined, id);
         }
         id

@@ -55,8 +55,8 @@ pub struct PollSummary {
     pub duration_ms: f64,
     /// False when the kernel did not give the whole table: then nothing was ended by absence.
     pub complete: bool,
-    /// The owner asked for it; false for one that the kernel thread made by itself, with events: some were lost, something
-    /// had failed, or a dump was cheaper than looking up all that was due.
+    /// The owner asked for it; false for one that the kernel thread made by itself, with events: some were lost, a dump
+    /// was incomplete, something had failed, or a dump was cheaper than looking up all that was due.
     pub asked: bool,
 }
 

@@ -24,7 +24,7 @@ pub(crate) struct Poller {
     socket_failed: bool,
     selection: Selection,
     events: Option<EventReader>,
-    /// Events were dropped and no dump has put it right yet.
+    /// Events were dropped, or with events a dump was incomplete, and no complete one has put it right yet.
     overrun: bool,
     /// One buffer of observations for each scope; their room is reused.
     buffers: Vec<Vec<Observation>>,
@@ -74,7 +74,8 @@ impl Poller {
         self.merge_events(shared);
         finish_work(shared);
         if !pass.complete {
-            self.overrun |= overrun;
+            // With events nobody asks for the next one soon.
+            self.overrun |= overrun || self.events.is_some();
             shared.count_incomplete();
         }
         result?;
@@ -100,7 +101,8 @@ impl Poller {
     }
 
     /// Merges what events have brought, and looks up what their deadlines ask for. Cheap when there is neither.
-    /// True when a dump is needed: events were lost, the socket failed, or more connections are due than lookups are worth.
+    /// True when a dump is needed: events were lost, the last one was incomplete, the socket failed, or more connections are
+    /// due than lookups are worth.
     pub(crate) fn attend(&mut self, shared: &Shared) -> Result<bool, Error> {
         if self.events.is_none() {
             return Ok(false);

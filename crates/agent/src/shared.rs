@@ -26,7 +26,7 @@ pub struct KernelStats {
     pub poll_failures: u64,
     /// Polls that did not see the whole table.
     pub incomplete_dumps: u64,
-    /// Messages of the kernel that could not be read, and were skipped.
+    /// Messages of the kernel that could not be read, and were skipped; and lookups of a connection that it refused.
     pub malformed_messages: u64,
     /// Times that events were lost; each led to a dump.
     pub event_overruns: u64,
@@ -153,5 +153,28 @@ impl Shared {
 
     pub(crate) fn count_malformed(&self, messages: u64) {
         lock(&self.kernel).malformed_messages += messages;
+    }
+}
+
+#[cfg(test)]
+impl Shared {
+    /// With an empty table that holds so many connections, and nobody to wake.
+    pub(crate) fn for_tests(max_connections: usize, names: Naming) -> Self {
+        let table = FlowTable::new(flow_table::Config {
+            active_timeout_ms: 60_000,
+            idle_timeout_ms: 15_000,
+            stale_timeout_ms: 300_000,
+            max_connections,
+            when_full: flow_table::WhenFull::RejectNew,
+            initial_delta: flow_table::InitialDelta::Zero,
+            agent_start_ns: 0,
+            seconds_end_monotonic: false,
+            events: false,
+            confirm_absent: false,
+        });
+        match Self::new(table, names, Box::new(|| {})) {
+            Ok(shared) => shared,
+            Err(errno) => panic!("no eventfd: {errno}"),
+        }
     }
 }

@@ -123,27 +123,12 @@ impl StateKeeper {
 
 #[cfg(test)]
 mod tests {
-    use flow_table::{Config, FlowTable, InitialDelta, WhenFull};
-
     use super::*;
     use crate::names::Naming;
 
     #[test]
     fn without_a_boot_id_no_file_is_kept_and_it_is_said() {
-        let table = FlowTable::new(Config {
-            active_timeout_ms: 60_000,
-            idle_timeout_ms: 15_000,
-            stale_timeout_ms: 300_000,
-            max_connections: 1,
-            when_full: WhenFull::RejectNew,
-            initial_delta: InitialDelta::Zero,
-            agent_start_ns: 0,
-            seconds_end_monotonic: false,
-            events: false,
-            confirm_absent: false,
-        });
-        let names = Naming::new(Default::default());
-        let shared = Shared::new(table, names, Box::new(|| {})).unwrap();
+        let shared = Shared::for_tests(1, Naming::new(Default::default()));
         let unreadable = Err(io::ErrorKind::PermissionDenied.into());
         assert!(StateKeeper::open("state".into(), unreadable, &shared).is_none());
         let [Notice::Warning { code, message }] = &shared.notices()[..] else {

@@ -1,6 +1,6 @@
 //! A vector that never moves what it holds and gives memory back in steps.
 //!
-//! Chunks are a little more than 32 MiB of address space, of which only touched pages are resident: that is above every
+//! Chunks are 33 to 66 MiB of address space, of which only touched pages are resident: that is above every
 //! threshold at which an allocator keeps freed memory for itself, so each chunk is a mapping of its own that goes back to
 //! the system when it goes.
 

@@ -97,7 +97,7 @@ impl Index {
         }
         let segment = self.segment(hash);
         if segment.is_full() {
-            self.resize(number(hash), segment.rows + segment.rows / 4 + 1);
+            self.resize(number(hash), segment.grown());
         }
         self.put(number(hash), tag(hash), slot);
     }

@@ -28,15 +28,17 @@ fn advise<T>(memory: &mut Vec<T>, elements: Range<usize>, advice: Advice) {
     let first = elements.start.clamp(spare.start, spare.end) * size_of::<T>();
     let last = elements.end.clamp(spare.start, spare.end) * size_of::<T>();
     let start = memory.as_mut_ptr().cast::<u8>();
-    let first = first + start.wrapping_add(first).align_offset(HUGE);
+    // Where it cannot be aligned that is `usize::MAX`.
+    let first = first.saturating_add(start.wrapping_add(first).align_offset(HUGE));
     let octets = last.saturating_sub(first) / HUGE * HUGE;
     if octets == 0 {
         return;
     }
     // A kernel without huge pages refuses to have them, and that is all.
-    // SAFETY: the pages lie wholly within the vector's spare capacity, which holds nothing that anybody may read before it
-    // was written anew. So neither advice changes what is there: the one is about which pages back memory, the other one
-    // replaces them by zeros.
+    // SAFETY: `first` and `first + octets` are at most `last`, so that the pages lie wholly within the vector's spare
+    // capacity, which holds nothing that anybody may read before it was written anew, also where the kernel's pages are of
+    // 16 or 64 KiB: both ends are multiples of theirs. So neither advice changes what is there, whoever the allocator had
+    // the memory from: the one is about which pages back it, the other one replaces what they hold.
     #[expect(unsafe_code, reason = "madvise is not safe in general")]
     let _ = unsafe { madvise(start.add(first).cast(), octets, advice) };
 }
@@ -79,20 +81,21 @@ pub(crate) mod tests {
 
     /// Resident octets behind a vector's capacity.
     pub(crate) fn resident<T>(memory: &Vec<T>) -> usize {
-        let pages = memory.capacity() * size_of::<T>() / 4096;
+        let size = rustix::param::page_size();
+        let pages = memory.capacity() * size_of::<T>() / size;
         let pages: Vec<usize> = (memory.as_ptr() as usize..)
-            .step_by(4096)
+            .step_by(size)
             .take(pages)
             .collect();
         let pagemap = std::fs::File::open("/proc/self/pagemap").expect("/proc is mounted");
         let present = |page: &usize| {
             let mut entry = [0; 8];
             pagemap
-                .read_exact_at(&mut entry, (page / 4096 * 8) as u64)
+                .read_exact_at(&mut entry, (page / size * 8) as u64)
                 .expect("an entry for each page");
             u64::from_ne_bytes(entry) >> 63 == 1
         };
-        pages.iter().filter(|page| present(page)).count() * 4096
+        pages.iter().filter(|page| present(page)).count() * size
     }
 
     #[test]
@@ -107,6 +110,17 @@ pub(crate) mod tests {
         give_back(&mut memory, 0..usize::MAX);
         let left = resident(&memory);
         assert!((10 << 20..16 << 20).contains(&left), "{left}");
+        assert!(memory.iter().all(|octet| *octet == 7));
+    }
+
+    #[test]
+    fn what_has_no_huge_page_of_room_is_left_alone() {
+        ask_for_huge(&mut Vec::<u64>::new());
+        give_back(&mut Vec::<()>::new(), 0..usize::MAX);
+        let mut memory: Vec<u8> = Vec::with_capacity(64 << 20);
+        memory.resize(63 << 20, 7);
+        // Its last page is the only one with room, and the elements before it are not to be touched.
+        give_back(&mut memory, 0..usize::MAX);
         assert!(memory.iter().all(|octet| *octet == 7));
     }
 }

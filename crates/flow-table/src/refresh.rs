@@ -26,6 +26,6 @@ pub enum Answer<'a> {
     Absent,
     /// The lookup failed: nothing is known, the connection is asked for again.
     Failed,
-    /// This connection's lookup will fail again: its deadline acts on what was known before.
+    /// The lookup of this connection alone failed, and may for ever: its deadline acts on what was known before.
     Unreadable,
 }

@@ -4,9 +4,11 @@
 //! more is found by a collection, which asks the flow table (mark) and then frees the others (sweep), both in slices.
 //! Numbers that are given out meanwhile are kept. See `names::collect` for who drives it.
 
+mod index;
+
 use ahash::RandomState;
 use flow_table::{NamesId, Progress};
-use hashbrown::HashTable;
+use index::Index;
 use ipfix::{NameTexts, Names};
 
 /// Combinations held at most. One takes some 600 octets and its texts twice: with names of Kubernetes' usual lengths all
@@ -27,7 +29,7 @@ pub(crate) struct NamesStore {
     /// By number minus one. Boxed, so that a free place costs little.
     places: Vec<Option<Box<Names>>>,
     free: Vec<u32>,
-    index: HashTable<Indexed>,
+    index: Index,
     seed: RandomState,
     limit: usize,
     collection: Collection,
@@ -35,12 +37,6 @@ pub(crate) struct NamesStore {
     worth: usize,
     /// Monotonic ms of the last collection's begin.
     collected_ms: Option<u64>,
-}
-
-/// The hash is kept, so that the index grows without looking at the texts.
-struct Indexed {
-    hash: u64,
-    number: u32,
 }
 
 enum Collection {
@@ -75,7 +71,7 @@ impl NamesStore {
         Self {
             places: Vec::new(),
             free: Vec::new(),
-            index: HashTable::new(),
+            index: Index::new(),
             seed: RandomState::new(),
             limit,
             collection: Collection::None,
@@ -102,14 +98,11 @@ impl NamesStore {
     /// The number of these names, the same for the same texts while anybody holds it. None: full.
     pub(crate) fn intern(&mut self, texts: NameTexts) -> Option<NamesId> {
         let hash = self.seed.hash_one(&texts);
-        let same = |indexed: &Indexed| {
-            indexed.hash == hash
-                && self
-                    .get(NamesId(indexed.number))
-                    .is_some_and(|names| *names.texts() == texts)
+        let same = |number| {
+            self.get(NamesId(number))
+                .is_some_and(|names| *names.texts() == texts)
         };
-        if let Some(indexed) = self.index.find(hash, same) {
-            let id = NamesId(indexed.number);
+        if let Some(id) = self.index.find(hash, same).map(NamesId) {
             self.keep(id);
             return Some(id);
         }
@@ -125,8 +118,7 @@ impl NamesStore {
             }
         };
         *self.places.get_mut(place(NamesId(number))?)? = names;
-        self.index
-            .insert_unique(hash, Indexed { hash, number }, |indexed| indexed.hash);
+        self.index.insert(hash, number);
         self.keep(NamesId(number));
         Some(NamesId(number))
     }
@@ -187,13 +179,7 @@ impl NamesStore {
             return;
         };
         let number = place as u32 + 1;
-        let hash = self.seed.hash_one(names.texts());
-        if let Ok(entry) = self
-            .index
-            .find_entry(hash, |indexed| indexed.number == number)
-        {
-            entry.remove();
-        }
+        self.index.remove(self.seed.hash_one(names.texts()), number);
         self.free.push(number);
     }
 
@@ -203,8 +189,8 @@ impl NamesStore {
         self.places.truncate(used.map_or(0, |last| last + 1));
         let end = self.places.len();
         self.free.retain(|&number| number as usize <= end);
-        if self.index.capacity() / 4 > self.len().max(FEW) {
-            self.index.shrink_to(2 * self.len(), |indexed| indexed.hash);
+        self.index.shrink();
+        if self.places.capacity() / 4 > self.len().max(FEW) {
             self.places.shrink_to(2 * end);
             self.free.shrink_to(2 * self.free.len());
         }

@@ -1,8 +1,6 @@
 //! Room for names: what happens without it, and how a collection makes some. The table is real, its kernel is not.
 
-use flow_table::{
-    Config, Counters, FlowTable, InitialDelta, Observation, Scope, Taken, Tuple, WhenFull,
-};
+use flow_table::{Counters, Observation, Scope, Taken, Tuple};
 
 use super::collect::look_after_names;
 use super::*;
@@ -49,20 +47,7 @@ fn seen(number: u8) -> Observation {
 }
 
 fn shared(room: usize, pods: Arc<Pods>) -> Shared {
-    let table = FlowTable::new(Config {
-        active_timeout_ms: 60_000,
-        idle_timeout_ms: 15_000,
-        stale_timeout_ms: 300_000,
-        max_connections: 100,
-        when_full: WhenFull::RejectNew,
-        initial_delta: InitialDelta::Zero,
-        agent_start_ns: 0,
-        seconds_end_monotonic: false,
-        events: false,
-        confirm_absent: false,
-    });
-    let names = Naming::with_room_for(room, pods);
-    Shared::new(table, names, Box::new(|| {})).unwrap()
+    Shared::for_tests(100, Naming::with_room_for(room, pods))
 }
 
 /// The kernel has these connections and no others; what ended is exported, its source Pods' names by number of address.

@@ -10,6 +10,10 @@ pub(super) const STRIDE: usize = SEGMENTS + 1;
 pub(super) const SEGMENT_SHIFT: u32 = 32;
 pub(super) const TAG_SHIFT: u32 = 48;
 
+/// Rows that one insertion adds at most, but for one: each is 64 KiB of new memory, and as many take half a millisecond
+/// with small pages.
+const MOST_NEW_ROWS: u32 = 16;
+
 #[derive(Clone, Copy, Default)]
 pub(super) struct Segment {
     /// Rows in which it has a bucket.
@@ -21,6 +25,11 @@ impl Segment {
     /// Four fifths: a bucket in five passes something on.
     pub(super) fn is_full(self) -> bool {
         self.len as usize >= self.rows as usize * WIDTH / 5 * 4
+    }
+
+    /// How many rows it is to have when it is full: a quarter more, as far as that does not take long.
+    pub(super) fn grown(self) -> u32 {
+        self.rows + (self.rows / 4).min(MOST_NEW_ROWS) + 1
     }
 
     /// Tags spread evenly over any number of rows, in their order.
@@ -49,4 +58,21 @@ pub(super) fn tag(hash: u64) -> u16 {
 #[inline]
 pub(super) fn place(number: usize, row: u32) -> usize {
     row as usize * STRIDE + number
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_segment_has_room_again_for_no_more_than_a_mebibyte() {
+        let mut segment = Segment::default();
+        while segment.rows < 2_000 {
+            let former = segment.rows;
+            segment.rows = segment.grown();
+            assert!((1..=17).contains(&(segment.rows - former)));
+            segment.len = former * 8;
+            assert!(!segment.is_full());
+        }
+    }
 }

@@ -5,6 +5,7 @@
 pub(crate) mod body;
 mod compile;
 pub(crate) mod format;
+mod lane;
 pub(crate) mod octets;
 pub(crate) mod options;
 pub(crate) mod session;

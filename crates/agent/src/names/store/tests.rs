@@ -117,7 +117,27 @@ fn it_is_collected_when_it_has_doubled_and_when_it_is_full_but_not_all_the_time(
         (store.len(), store.places.len(), store.free.len()),
         (0, 0, 0)
     );
-    assert!(store.index.capacity() < 20_000 && store.places.capacity() == 0);
+    assert_eq!(
+        (
+            store.index.capacities().sum::<usize>(),
+            store.places.capacity()
+        ),
+        (0, 0)
+    );
+}
+
+#[test]
+fn no_single_name_moves_many_others_in_the_index() {
+    let mut store = NamesStore::new(40_000);
+    let capacities = |store: &NamesStore| store.index.capacities().collect::<Vec<_>>();
+    let mut before = capacities(&store);
+    for number in 0..40_000 {
+        store.intern(texts(&number.to_string())).unwrap();
+        let after = capacities(&store);
+        let grown = before.iter().zip(&after).filter(|(was, is)| was != is);
+        assert!(grown.map(|(was, _)| was).sum::<usize>() < 2_000);
+        before = after;
+    }
 }
 
 #[derive(Clone, Debug)]
