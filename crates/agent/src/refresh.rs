@@ -54,7 +54,7 @@ pub(crate) fn refresh(
         }
         let queries: Vec<Query> = keys.iter().map(query).collect();
         let mut answers: Vec<Found> = vec![Found::Nothing; keys.len()];
-        let result = socket.lookup(&queries, |index, connection| {
+        let mut result = socket.lookup(&queries, |index, connection| {
             if let Some(place) = answers.get_mut(index) {
                 *place = match connection {
                     Ok(Some(it)) if selection.marks(it.mark) => Found::Selected(observation(it)),
@@ -65,7 +65,12 @@ pub(crate) fn refresh(
             }
         });
         let unreadable = answers.iter().filter(|it| matches!(it, Found::Unreadable));
-        shared.count_malformed(unreadable.count() as u64);
+        let unreadable = unreadable.count();
+        shared.count_malformed(unreadable as u64);
+        if unreadable == keys.len() {
+            // Perhaps nothing can be asked any more, as without the module: then nothing was learned of any of them.
+            result = result.and_then(|()| socket.counts().map(drop));
+        }
         let mut table = shared.table();
         let mut own = shared.own();
         let mut names = shared.names();
