@@ -64,11 +64,7 @@ impl EventReader {
     ) -> Result<Self, Error> {
         let socket = EventSocket::open(EventOptions {
             receive_buffer,
-            // A mark that is set later makes a connection selected, and that is an UPDATE.
-            groups: EventGroups {
-                update: selection.mark.is_some(),
-                ..EventGroups::ALL
-            },
+            groups: EventGroups::ALL,
         })?;
         let look = Bell::new().map_err(|errno| Error::System {
             operation: "make an eventfd",
@@ -179,9 +175,10 @@ pub(crate) fn merge(reader: &EventReader, selection: &Selection, shared: &Shared
             };
             let mut admission = Strangers::new(&mut own, &mut names, selection);
             match kind {
-                EventKind::New | EventKind::Update => {
-                    table.created(scope, &seen, &mut admission, now())
-                }
+                EventKind::New => table.created(scope, &seen, &mut admission, now()),
+                // The kernel keeps a closed connection for two minutes: its DESTROY would come late.
+                EventKind::Update if seen.is_closed() => table.look_again(&seen, now()),
+                EventKind::Update => table.created(scope, &seen, &mut admission, now()),
                 EventKind::Destroy => table.destroyed(scope, &seen, &mut admission, now()),
             }
         }
@@ -201,6 +198,11 @@ const LOOK_AROUND: Duration = Duration::from_millis(20);
 
 /// Datagrams read before the queue is filled and the kernel thread is woken.
 const AT_ONCE: usize = 256;
+
+/// Of what changes while a connection lives two things matter: that it closed, and a mark by which it is selected now.
+fn is_news(event: &QueuedEvent, selection: &Selection) -> bool {
+    event.kind != EventKind::Update || event.seen.is_closed() || selection.mark.is_some()
+}
 
 fn read(
     mut socket: EventSocket,
@@ -234,7 +236,8 @@ fn read(
                         .map(|event| QueuedEvent {
                             kind: event.kind,
                             seen: observation(&event.connection),
-                        }),
+                        })
+                        .filter(|event| is_news(event, selection)),
                 ),
             }
         }

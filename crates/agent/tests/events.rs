@@ -36,6 +36,19 @@ fn a_flow_shorter_than_a_poll_interval_is_exported_once_with_its_last_counters()
 }
 
 #[test]
+fn a_close_ends_the_connection_while_the_kernel_still_keeps_it() {
+    in_tracked_namespace(|| {
+        let mut run = Run::start(with_events());
+        run.poll();
+        tcp_exchange(address("127.0.0.1:5001"), 100, 1000);
+        // No timeout acts within this test, and TIME_WAIT outlives it.
+        let records = run.export_until(|records, _| !records.is_empty());
+        assert_eq!(number(&records[0], "flowEndReason"), 3);
+        assert_eq!(sums(&records), kernel_totals());
+    });
+}
+
+#[test]
 fn counters_are_looked_up_before_a_deadline_acts() {
     in_tracked_namespace(|| {
         let mut run = Run::start(agent::Config {

@@ -54,7 +54,7 @@ pub(crate) mod flag {
     pub(crate) const AWAITING: u16 = 1 << 8;
     /// Looked at since it became due.
     pub(crate) const FRESH: u16 = 1 << 9;
-    /// Missing from a filtered dump, not yet looked up.
+    /// Missing from a filtered dump, or perhaps over, and not yet looked up.
     pub(crate) const SUSPECT: u16 = 1 << 10;
     /// Its next record has reason 4, because the table stops.
     pub(crate) const STOPPING: u16 = 1 << 11;

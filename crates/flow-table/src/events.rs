@@ -109,7 +109,8 @@ impl FlowTable {
     }
 
     /// Connections to look up in the kernel, at most `limit`: with events, live ones whose deadline has come by `now`
-    /// (which may lie a little ahead) and that nobody has looked at since; with `confirm_absent`, those that a dump missed.
+    /// (which may lie a little ahead) and that nobody has looked at since; with `confirm_absent`, those that a dump missed;
+    /// and those that were to be [looked at again](Self::look_again).
     /// Each must be answered through [`refreshed`](Self::refreshed).
     pub fn refresh_due(&mut self, now: Now, out: &mut Vec<RefreshKey>, limit: usize) {
         self.take_returns(now);

@@ -2,6 +2,8 @@
 
 use std::net::IpAddr;
 
+use crate::connection::closed;
+
 /// Addresses and the protocol's 32 bits of demultiplexing.
 ///
 /// TCP, UDP, SCTP, UDP-Lite, DCCP: the ports. ICMP and ICMPv6: `source_port` is the id, `destination_port` is
@@ -118,6 +120,14 @@ pub struct Observation {
 /// connection of another.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 pub struct Scope(pub u8);
+
+impl Observation {
+    /// Its protocol is over with it (TCP TIME_WAIT and CLOSE, SCTP CLOSED), though the kernel keeps it for a while.
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        closed(self.original.protocol, self.protocol_state)
+    }
+}
 
 /// What the caller knows a connection's names by. Opaque here; 0: no names.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]

@@ -1,6 +1,9 @@
 //! Connections that must be looked at in the kernel before the table acts on them.
 
-use crate::observation::{Observation, Tuple};
+use crate::connection::{State, flag};
+use crate::key::ConnectionKey;
+use crate::observation::{Now, Observation, Tuple};
+use crate::table::FlowTable;
 
 /// One lookup to make. Give it back with its answer through `refreshed`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -28,4 +31,33 @@ pub enum Answer<'a> {
     Failed,
     /// The lookup of this connection alone failed, and may for ever: its deadline acts on what was known before.
     Unreadable,
+}
+
+impl FlowTable {
+    /// An UPDATE event of which only a lookup can tell all, such as a close: events have no counters. The connection, if it
+    /// is there and has not ended, is among the next that [`refresh_due`](Self::refresh_due) hands out.
+    pub fn look_again(&mut self, seen: &Observation, now: Now) {
+        self.take_returns(now);
+        let Some(key) = ConnectionKey::new(&seen.original, seen.zone) else {
+            self.stats.malformed += 1;
+            return;
+        };
+        let found = self.candidates(&key, key.hash(&self.seed), seen);
+        if let Some(slot) = found.current {
+            self.suspect(slot);
+        }
+    }
+
+    /// Has a connection that has not ended looked up soon. While nobody looks, slots that were given to other connections
+    /// may be in the queue twice; where that fills it, a deadline or the next complete poll does without.
+    pub(crate) fn suspect(&mut self, slot: u32) {
+        if self.suspects.len() < self.config.max_connections
+            && let Some(connection) = self.slots.get_mut(slot)
+            && matches!(connection.state(), State::Live | State::Idle)
+            && !connection.has(flag::SUSPECT)
+        {
+            connection.set(flag::SUSPECT);
+            self.suspects.push_back(slot);
+        }
+    }
 }

@@ -67,7 +67,7 @@ pub struct FlowTable {
     pub(crate) sequence: u32,
     /// Due connections that a lookup must confirm, out of the queue.
     pub(crate) awaiting: VecDeque<Key>,
-    /// Slots of connections that a filtered dump missed.
+    /// Slots of connections that a filtered dump missed, or of which an event told too little.
     pub(crate) suspects: VecDeque<u32>,
     /// Connections that were refused for lack of room and that an eviction could let in.
     pub(crate) room_wanted: usize,

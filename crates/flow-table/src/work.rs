@@ -107,12 +107,7 @@ impl FlowTable {
             return false;
         }
         if self.config.confirm_absent && matches!(state, State::Live | State::Idle) {
-            if !connection.has(flag::SUSPECT) {
-                self.suspects.push_back(slot);
-                if let Some(connection) = self.slots.get_mut(slot) {
-                    connection.set(flag::SUSPECT);
-                }
-            }
+            self.suspect(slot);
             return false;
         }
         self.end(slot, flag::GONE, now);

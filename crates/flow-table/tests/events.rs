@@ -316,6 +316,8 @@ enum Op {
     Create(u16, u32),
     Grow(u16, u64),
     Destroy(u16),
+    /// An UPDATE, late or not, that asks for a lookup.
+    LookAgain(u16),
     /// No dump and no lookup shows it any more; its DESTROY waits for the garbage collection.
     Expire(u16),
     Collect(u16),
@@ -342,6 +344,7 @@ fn op() -> impl Strategy<Value = Op> {
         4 => (tuple.clone(), 0..2u32).prop_map(|(tuple, id)| Op::Create(tuple, id)),
         4 => (tuple.clone(), 1..20u64).prop_map(|(tuple, packets)| Op::Grow(tuple, packets)),
         3 => tuple.clone().prop_map(Op::Destroy),
+        2 => tuple.clone().prop_map(Op::LookAgain),
         1 => tuple.clone().prop_map(Op::Expire),
         1 => tuple.prop_map(Op::Collect),
         5 => (1..4usize).prop_map(Op::Deliver),
@@ -446,6 +449,12 @@ impl World {
                 }
             }
             Op::Destroy(tuple) => self.destroy(tuple),
+            Op::LookAgain(tuple) => {
+                if let Some(life) = self.alive.get(&tuple) {
+                    let seen = self.observation(*life);
+                    self.table.look_again(&seen, now);
+                }
+            }
             Op::Expire(tuple) => {
                 if let Some(life) = self.alive.remove(&tuple) {
                     self.lives[life].stop_ms = Some(self.ms);
