@@ -39,6 +39,7 @@ test('wrong usage and wrong options end with 2 and say what is wrong', async (t)
 		[['run', '--colector', 'tcp://x'], /unknown option '--colector'/],
 		[['run', '--poll-interval', '5'], /--poll-interval: got "5", expected a duration/],
 		[['run', '--collector', 'http://x'], /--collector\[0\].url: got "http:\/\/x", expected tcp:/],
+		[['run', '--tls-ca', 'ca.pem'], /--tls-ca: got "ca.pem", expected a tls:\/\/ collector/],
 		[['run', '--zone', '1,70000'], /--zone\[1\]: got 70000, expected a whole number from 0 to 65535/],
 		[['run', '--config', '/nowhere.yaml'], /configuration file \/nowhere.yaml: ENOENT/],
 		[['run', '--fields', 'noSuchElement', '--collector', 'tcp://127.0.0.1:9'], /noSuchElement/],
@@ -79,7 +80,8 @@ test('the configuration file has its own names, and --print-config prints one th
 	const file = join(folder, 'agent.yaml');
 	await writeFile(
 		file,
-		'pollInterval: 2s\nzones: [7]\ncollectors:\n  - url: tcp://a\n    stallTimeout: 90s\n',
+		'pollInterval: 2s\nzones: [7]\ncollectors:\n  - url: tcp://a\n    stallTimeout: 90s\n' +
+			'  - tls://a\n  - udp://a\n  - file:/nowhere/a\ntlsCa: ca.pem\n',
 	);
 	const first = await run('run', '--config', file, '--idle-timeout', '1m', '--print-config');
 	t.is(first.code, 0, first.stderr);
