@@ -42,6 +42,10 @@ test('wrong usage and wrong options end with 2 and say what is wrong', async (t)
 		[['run', '--tls-ca', 'ca.pem'], /--tls-ca: got "ca.pem", expected a tls:\/\/ collector/],
 		[['run', '--zone', '1,70000'], /--zone\[1\]: got 70000, expected a whole number from 0 to 65535/],
 		[['run', '--config', '/nowhere.yaml'], /configuration file \/nowhere.yaml: ENOENT/],
+		[
+			['run', '--state-file', '/nowhere/state'],
+			/state file \/nowhere\/state .*there is no folder \/nowhere$/m,
+		],
 		[['run', '--fields', 'noSuchElement', '--collector', 'tcp://127.0.0.1:9'], /noSuchElement/],
 		[['collect'], /listen: got \[\], expected an address to listen on/],
 		[['collect', '--listen', 'tcp://127.0.0.1:0', '--count', '0'], /whole number above zero/],

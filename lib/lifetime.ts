@@ -21,6 +21,7 @@ import { type NativeExporter, type NativeNotice, type NativeStats, native } from
 import { nativeConfig } from './native_config.ts';
 import type { Pod, Settings } from './options.ts';
 import { PollScheduler } from './scheduler.ts';
+import { checkStateFile } from './state_file.ts';
 import { within } from './time_limit.ts';
 import { type Amount, add, nothing } from './transport/parcel.ts';
 
@@ -66,6 +67,7 @@ export class Lifetime {
 	}
 
 	async start(): Promise<void> {
+		if (this.#settings.stateFile !== undefined) checkStateFile(this.#settings.stateFile);
 		// It keeps the process alive as well: nothing of the core does.
 		this.#summaryTimer = setInterval(() => this.#guarded(() => this.#summarize()), SUMMARY_MS);
 		const waker = this.#waker;

@@ -7,7 +7,7 @@ import { codeOf } from '../../lib/errors.ts';
 import { Collector, FlowExporter } from '../../lib/index.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { collectGarbage } from '../support/garbage.ts';
-import { track, unansweredFlows, until } from '../support/kernel.ts';
+import { run, track, unansweredFlows, until } from '../support/kernel.ts';
 
 track();
 const report: Record<string, unknown> = {};
@@ -71,6 +71,19 @@ const wrong = new FlowExporter({ ...options, fields: ['noSuchElement'] });
 const told: unknown[] = [];
 wrong.on('error', (error) => told.push(codeOf(error)));
 report['refusedStart'] = [await wrong.start().catch(codeOf), told, wrong.stats().state];
+
+// A state file that could never be written is said at the start, not at the end.
+const locked = temporaryFolder('state');
+run('mount', '-t', 'tmpfs', '-o', 'ro', 'tmpfs', locked);
+const refusals: unknown[] = [];
+for (const stateFile of [`${locked}/gone/state`, '/dev/null/state', `${locked}/state`, locked]) {
+	const exporter = new FlowExporter({ ...options, stateFile });
+	exporter.on('error', () => undefined);
+	const message = await exporter.start().catch((error: Error) => `${codeOf(error)} ${error.message}`);
+	refusals.push([message?.replaceAll(locked, 'LOCKED'), exporter.stats().state]);
+}
+run('umount', locked);
+report['refusedStateFiles'] = refusals;
 
 // A listener that throws does not keep a session from trying again.
 const uncaught: string[] = [];
