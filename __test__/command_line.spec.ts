@@ -63,6 +63,14 @@ test('wrong usage and wrong options end with 2 and say what is wrong', async (t)
 	}
 });
 
+test('a variable of the environment that is no option is said at the start', async (t) => {
+	const environment = { CONNTRACK_IPFIX_ZONES: '7', CONNTRACK_IPFIX_SERVICE_HOST: '10.0.0.1' };
+	const [command, inside] = namespaced(MAIN, 'run', '--state-file', '/nowhere/state');
+	const { stderr } = await runProgram(command, inside, environment);
+	t.regex(stderr, /"level":"warn".*"variable":"CONNTRACK_IPFIX_ZONES".*is no option and has no effect/);
+	t.notRegex(stderr, /SERVICE_HOST/);
+});
+
 test('a missing permission ends with 1 and says how to get it', async (t) => {
 	// A new user namespace has no right over the network namespace that it came from.
 	for (const command of ['dump', 'run']) {
