@@ -24,6 +24,7 @@ test('start and stop in every order leave nothing behind', async (t) => {
 			['LOCKED/state', 'the folder LOCKED is on a read-only file system'],
 			['LOCKED', 'it is a folder'],
 		].map(([path, why]) => [`ERR_STATE_FILE the state file ${path} cannot be written: ${why}`, 'stopped']),
+		exportsNothing: ['NO_COLLECTOR', 'NOTHING_SELECTED'],
 		heard: 2,
 		uncaught: ['a listener', 'another listener'],
 		folderGone: { warnings: [], reasons: ['ENOENT'], exported: 10, collector: 'closed' },

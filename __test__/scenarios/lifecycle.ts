@@ -85,6 +85,15 @@ for (const stateFile of [`${locked}/gone/state`, '/dev/null/state', `${locked}/s
 run('umount', locked);
 report['refusedStateFiles'] = refusals;
 
+// What would run and export nothing says so.
+const silent = new FlowExporter({ ...options, collectors: [], zones: [7] });
+const silence: string[] = [];
+silent.on('warning', ({ code }) => silence.push(code));
+await unansweredFlows('127.0.0.1', 3, 10);
+await silent.start();
+report['exportsNothing'] = silence;
+await silent.stop();
+
 // A listener that throws does not keep a session from trying again.
 const uncaught: string[] = [];
 process.on('uncaughtException', ({ message }) => uncaught.push(message));
@@ -154,7 +163,7 @@ const before = await descriptors();
 for (let round = 0; round < 100; round += 1) await cycle();
 report['descriptorsLeaked'] = (await descriptors()) - before;
 
-const waiting = new FlowExporter({ ...options, netns: '/nowhere/at/all' });
+const waiting = new FlowExporter({ ...options, collectors: [away], netns: '/nowhere/at/all' });
 const warned = new Promise<string>((resolve) => waiting.once('warning', ({ code }) => resolve(code)));
 const waitingStart = waiting.start();
 report['waitsFor'] = await warned;
