@@ -60,6 +60,9 @@ test('TLS options need a collector over TLS', (t) => {
 		t.throws(flags({ [flag]: value, collector: ['tcp://a', 'udp://a'] }), { message });
 		t.notThrows(flags({ [flag]: value, collector: mixed }));
 	}
+	t.throws(flags({ tlsCert: 'x.pem', collector: mixed }), {
+		message: 'tlsKey: got nothing, expected one, because --tls-cert is given',
+	});
 	for (const option of ['tlsCert', 'tlsKey']) {
 		t.throws(() => javascript({ [option]: 'x.pem', collectors: ['tcp://a'] }), {
 			message: `${option}: got "x.pem", expected a tls:// collector`,

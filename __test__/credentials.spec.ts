@@ -70,10 +70,7 @@ test('an authority that did not sign the certificate is named', (t) => {
 		explained({ ca }),
 		`no authority in ca: ${ca} has signed the collector's certificate (self-signed certificate in certificate chain)`,
 	);
-	t.regex(
-		explained({}) ?? '',
-		/^none of the authorities that Node\.js knows, and no ca is given, has signed/,
-	);
+	t.regex(explained({}) ?? '', /^no ca is given, and no authority that Node\.js knows has signed the/);
 	t.is(
 		new Credentials({ minVersion: 'TLSv1.2', ca }).explainUntrusted(new Error('certificate has expired')),
 		undefined,

@@ -106,7 +106,7 @@ export function collectorSettings(
 				`at least the first wait, which is ${JSON.stringify(rawOf('reconnect', 'initial'))}`,
 			);
 		}
-		const settings = {
+		const settings: CollectorSettings = {
 			name,
 			...DEFAULTS,
 			options: given.profile !== 'antrea',
@@ -116,10 +116,15 @@ export function collectorSettings(
 			target,
 			reconnect: { initial, max: max ?? Math.max(initial, RECONNECT.max) },
 		};
-		if (settings.cert !== undefined && settings.key === undefined)
-			refuse(['key'], undefined, 'one, because cert is given');
-		if (settings.key !== undefined && settings.cert === undefined)
-			refuse(['cert'], undefined, 'one, because key is given');
+		for (const [has, lacks] of [
+			['cert', 'key'],
+			['key', 'cert'],
+		] as const) {
+			if (settings[has] === undefined || settings[lacks] !== undefined) continue;
+			if (own[has] !== undefined) refuse([lacks], undefined, `one, because ${has} is given`);
+			const [given, missing] = has === 'cert' ? ['tlsCert', 'tlsKey'] : ['tlsKey', 'tlsCert'];
+			throw new OptionError(nameOf([missing]), undefined, `one, because ${nameOf([given])} is given`);
+		}
 		return settings;
 	});
 }

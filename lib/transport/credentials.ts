@@ -85,7 +85,7 @@ export class Credentials {
 		if (!UNTRUSTED.has(codeOf(error) ?? '')) return undefined;
 		const authorities =
 			this.#settings.ca === undefined
-				? 'none of the authorities that Node.js knows, and no ca is given,'
+				? 'no ca is given, and no authority that Node.js knows'
 				: `no authority in ${this.#place('ca')}`;
 		return `${authorities} has signed the collector's certificate (${error.message})`;
 	}
