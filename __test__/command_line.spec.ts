@@ -39,8 +39,13 @@ test('wrong usage and wrong options end with 2 and say what is wrong', async (t)
 		[['run', '--colector', 'tcp://x'], /unknown option '--colector'/],
 		[['run', '--poll-interval', '5'], /--poll-interval: got "5", expected a duration/],
 		[['run', '--collector', 'http://x'], /--collector\[0\].url: got "http:\/\/x", expected tcp:/],
+		[['run', '--tls-ca', 'ca.pem'], /--tls-ca: got "ca.pem", expected a tls:\/\/ collector/],
 		[['run', '--zone', '1,70000'], /--zone\[1\]: got 70000, expected a whole number from 0 to 65535/],
 		[['run', '--config', '/nowhere.yaml'], /configuration file \/nowhere.yaml: ENOENT/],
+		[
+			['run', '--state-file', '/nowhere/state'],
+			/state file \/nowhere\/state .*there is no folder \/nowhere$/m,
+		],
 		[['run', '--fields', 'noSuchElement', '--collector', 'tcp://127.0.0.1:9'], /noSuchElement/],
 		[['collect'], /listen: got \[\], expected an address to listen on/],
 		[['collect', '--listen', 'tcp://127.0.0.1:0', '--count', '0'], /whole number above zero/],
@@ -56,6 +61,14 @@ test('wrong usage and wrong options end with 2 and say what is wrong', async (t)
 		t.is(code, 2, args.join(' '));
 		t.regex(stderr, complaint);
 	}
+});
+
+test('a variable of the environment that is no option is said at the start', async (t) => {
+	const environment = { CONNTRACK_IPFIX_ZONES: '7', CONNTRACK_IPFIX_SERVICE_HOST: '10.0.0.1' };
+	const [command, inside] = namespaced(MAIN, 'run', '--state-file', '/nowhere/state');
+	const { stderr } = await runProgram(command, inside, environment);
+	t.regex(stderr, /"level":"warn".*"variable":"CONNTRACK_IPFIX_ZONES".*is no option and has no effect/);
+	t.notRegex(stderr, /SERVICE_HOST/);
 });
 
 test('a missing permission ends with 1 and says how to get it', async (t) => {
@@ -79,7 +92,8 @@ test('the configuration file has its own names, and --print-config prints one th
 	const file = join(folder, 'agent.yaml');
 	await writeFile(
 		file,
-		'pollInterval: 2s\nzones: [7]\ncollectors:\n  - url: tcp://a\n    stallTimeout: 90s\n',
+		'pollInterval: 2s\nzones: [7]\ncollectors:\n  - url: tcp://a\n    stallTimeout: 90s\n' +
+			'  - tls://a\n  - udp://a\n  - file:/nowhere/a\ntlsCa: ca.pem\n',
 	);
 	const first = await run('run', '--config', file, '--idle-timeout', '1m', '--print-config');
 	t.is(first.code, 0, first.stderr);

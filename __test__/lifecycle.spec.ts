@@ -18,6 +18,13 @@ test('start and stop in every order leave nothing behind', async (t) => {
 		sameStartAnew: true,
 		startedAnew: 'running',
 		refusedStart: ['ERR_INVALID_OPTION', ['ERR_INVALID_OPTION'], 'stopped'],
+		refusedStateFiles: [
+			['LOCKED/gone/state', 'there is no folder LOCKED/gone'],
+			['/dev/null/state', '/dev/null is no folder'],
+			['LOCKED/state', 'the folder LOCKED is on a read-only file system'],
+			['LOCKED', 'it is a folder'],
+		].map(([path, why]) => [`ERR_STATE_FILE the state file ${path} cannot be written: ${why}`, 'stopped']),
+		exportsNothing: ['NO_COLLECTOR', 'NOTHING_SELECTED'],
 		heard: 2,
 		uncaught: ['a listener', 'another listener'],
 		folderGone: { warnings: [], reasons: ['ENOENT'], exported: 10, collector: 'closed' },

@@ -6,7 +6,9 @@ interface Page {
 	text: string;
 }
 interface Report {
-	before: Record<'ready' | 'healthy', Page>;
+	before: Record<'ready' | 'healthy' | 'metrics', Page>;
+	unbound: Record<'taken' | 'foreign', [string, string]>;
+	udp: string;
 	after: Record<'ready' | 'healthy' | 'status' | 'metrics' | 'wrong', Page>;
 	octets: number;
 	antrea: string;
@@ -77,6 +79,50 @@ test('metrics have the documented names and true values', async (t) => {
 	t.is(lines.get('conntrack_ipfix_config_last_reload_successful'), '1');
 	t.true(lines.has('process_cpu_seconds_total'));
 	t.false([...lines.keys()].some((name) => name.startsWith('antrea_')));
+});
+
+test('what can be lost is there before anything is, for a rate to see the first loss', async (t) => {
+	const { before, udp } = await result;
+	const series = (text: string, metric: string) =>
+		text
+			.split('\n')
+			.filter((line) => line.startsWith(`conntrack_ipfix_${metric}{`))
+			.map((line) => line.slice(`conntrack_ipfix_${metric}`.length))
+			.sort();
+	for (const metric of ['lost_records_total', 'lost_packets_total', 'lost_bytes_total']) {
+		t.deepEqual(series(before.metrics.text, metric), [
+			'{reason="away",collector="away"} 0',
+			'{reason="away",collector="one"} 0',
+			'{reason="left_at_stop",collector="away"} 0',
+			'{reason="left_at_stop",collector="one"} 0',
+			'{reason="left_at_stop"} 0',
+			'{reason="refused"} 0',
+			'{reason="stale"} 0',
+			'{reason="stalled",collector="away"} 0',
+			'{reason="stalled",collector="one"} 0',
+			'{reason="too_large",collector="away"} 0',
+			'{reason="too_large",collector="one"} 0',
+		]);
+		t.deepEqual(series(udp, metric), [
+			'{reason="evicted"} 0',
+			'{reason="left_at_stop",collector="u"} 0',
+			'{reason="left_at_stop"} 0',
+			'{reason="refused"} 0',
+			'{reason="stale"} 0',
+			'{reason="too_large",collector="u"} 0',
+			'{reason="udp_refused",collector="u"} 0',
+		]);
+	}
+});
+
+test('an address that cannot be bound is said to be that of the metrics', async (t) => {
+	const { taken, foreign } = (await result).unbound;
+	t.is(taken[0], 'EADDRINUSE');
+	t.regex(taken[1], /^--metrics 127\.0\.0\.1:\d+: cannot listen: the address is in use$/);
+	t.deepEqual(foreign, [
+		'EADDRNOTAVAIL',
+		'--metrics 192.0.2.1:9: cannot listen: this machine has no such address',
+	]);
 });
 
 test("in the antrea profile Antrea's own names are there too", async (t) => {

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { environmentLayer, flagLayer } from '../lib/cli/settings.ts';
+import { environmentLayer, flagLayer, strangeVariables } from '../lib/cli/settings.ts';
 import { formatDuration, parseDuration } from '../lib/duration.ts';
 import { OptionError } from '../lib/errors.ts';
 import { FlowExporter } from '../lib/exporter.ts';
@@ -136,6 +136,30 @@ test('variables of the environment that name no option are left alone', (t) => {
 		PATH: '/bin',
 	});
 	t.deepEqual(values, { includeOwn: true });
+});
+
+test('variables with the prefix that are neither an option nor of a Service are found', (t) => {
+	const strange = ['CONNTRACK_IPFIX_POL_INTERVAL', 'CONNTRACK_IPFIX_COLLECTORS', 'CONNTRACK_IPFIX_PORTS'];
+	const others = [
+		'CONNTRACK_IPFIX_CONFIG',
+		'CONNTRACK_IPFIX_POLL_INTERVAL',
+		'CONNTRACK_IPFIX_TLS_SERVER_NAME',
+		// Kubernetes, for the Services conntrack-ipfix and conntrack-ipfix-metrics.
+		'CONNTRACK_IPFIX_SERVICE_HOST',
+		'CONNTRACK_IPFIX_SERVICE_PORT',
+		'CONNTRACK_IPFIX_SERVICE_PORT_IPFIX_TLS',
+		'CONNTRACK_IPFIX_PORT',
+		'CONNTRACK_IPFIX_PORT_4739_TCP',
+		'CONNTRACK_IPFIX_PORT_4739_UDP_PROTO',
+		'CONNTRACK_IPFIX_PORT_4739_UDP_PORT',
+		'CONNTRACK_IPFIX_PORT_4739_TCP_ADDR',
+		'CONNTRACK_IPFIX_METRICS_SERVICE_HOST',
+		'CONNTRACK_IPFIX_METRICS_PORT_80_TCP_ADDR',
+		'CONNTRACK',
+		'HOME',
+	];
+	const environment = Object.fromEntries([...others, ...strange].map((name) => [name, 'x']));
+	t.deepEqual(strangeVariables(environment), strange);
 });
 
 test('selection options become what the core takes', (t) => {

@@ -47,6 +47,10 @@ export class Collectors implements SessionHost, SessionListener {
 	start(exporter: NativeExporter, delivery: Delivery): void {
 		this.#native = exporter;
 		this.#delivery = delivery;
+		if (this.sessions.length === 0) {
+			const message = 'nothing is exported: there is no collector (collectors)';
+			tell(this.#events, 'warning', { code: 'NO_COLLECTOR', message });
+		}
 		for (const session of this.sessions) session.start();
 	}
 

@@ -47,7 +47,7 @@ export class FlowExporter extends EventEmitter<ExporterEvents> {
 	/**
 	 * Opens the kernel, begins to poll and to connect. Resolves after the first complete poll and never waits for a
 	 * collector; a kernel module or namespace that is not there yet is waited for. Rejects with a `code` when the
-	 * permission is missing, which `error` tells, too, and with ERR_STOPPED when it was stopped meanwhile. Called again
+	 * permission is missing or the state file cannot be written, which `error` tells, too, and with ERR_STOPPED when it was stopped meanwhile. Called again
 	 * while it runs, it gives the same promise.
 	 */
 	start(): Promise<void> {

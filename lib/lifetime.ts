@@ -20,7 +20,9 @@ import {
 import { type NativeExporter, type NativeNotice, type NativeStats, native } from './native.ts';
 import { nativeConfig } from './native_config.ts';
 import type { Pod, Settings } from './options.ts';
+import { PollWarnings } from './poll_warnings.ts';
 import { PollScheduler } from './scheduler.ts';
+import { checkStateFile } from './state_file.ts';
 import { within } from './time_limit.ts';
 import { type Amount, add, nothing } from './transport/parcel.ts';
 
@@ -36,6 +38,7 @@ export class Lifetime {
 	readonly #fatal: (error: Error) => void;
 	readonly #collectors: Collectors;
 	readonly #ledger = new Ledger();
+	readonly #pollWarnings: PollWarnings;
 	#native: NativeExporter | undefined;
 	#scheduler: PollScheduler | undefined;
 	#delivery: Delivery | undefined;
@@ -44,7 +47,6 @@ export class Lifetime {
 	#lastSuccessfulPoll: number | null = null;
 	#lastPollAttempt: number | null = null;
 	#pollStartedAt = 0;
-	#refusing = false;
 	/**
 	 * What the core calls. The core's object keeps the function alive, so it must not keep the core's object alive once
 	 * all is over, or neither were ever collected.
@@ -60,12 +62,14 @@ export class Lifetime {
 		this.#events = events;
 		this.#fatal = fatal;
 		this.#collectors = new Collectors(settings, events, (error) => this.#failed(error));
+		this.#pollWarnings = new PollWarnings(settings, (code, message) => this.#warn(code, message));
 		this.ended = new Promise((resolve) => {
 			this.#end = resolve;
 		});
 	}
 
 	async start(): Promise<void> {
+		if (this.#settings.stateFile !== undefined) checkStateFile(this.#settings.stateFile);
 		// It keeps the process alive as well: nothing of the core does.
 		this.#summaryTimer = setInterval(() => this.#guarded(() => this.#summarize()), SUMMARY_MS);
 		const waker = this.#waker;
@@ -235,7 +239,8 @@ export class Lifetime {
 				this.#started?.resolve();
 			}
 			if (asked) this.#scheduler?.finished(true, poll.durationMs);
-			this.#tellRefused();
+			const table = this.#native?.stats();
+			if (table !== undefined) this.#pollWarnings.polled(poll, table);
 			tell(this.#events, 'poll', poll);
 		} else if (kind === 'pollFailed') {
 			this.#lastPollAttempt = Date.now();
@@ -250,17 +255,6 @@ export class Lifetime {
 		} else if (kind === 'fatal') {
 			this.#failed(new AgentError(code ?? 'ERR_INTERNAL', message));
 		}
-	}
-
-	#tellRefused(): void {
-		const { refusedConnections = 0, maxConnections = 0 } = this.#native?.stats() ?? {};
-		if (refusedConnections > 0 && !this.#refusing) {
-			this.#warn(
-				'TABLE_FULL',
-				`${refusedConnections} connections are left out: the table holds at most ${maxConnections}`,
-			);
-		}
-		this.#refusing = refusedConnections > 0;
 	}
 
 	#failed(error: Error): void {

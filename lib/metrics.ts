@@ -4,6 +4,7 @@
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { Registry } from 'prom-client';
+import { AgentError, codeOf } from './errors.ts';
 import type { FlowExporter } from './exporter.ts';
 import { registryOf } from './metrics_registry.ts';
 import { formatEndpoint } from './target.ts';
@@ -16,7 +17,7 @@ export interface MetricsServer {
 	close(): Promise<void>;
 }
 
-/** Serves /metrics, /healthz, /readyz and /status. Rejects when the address cannot be bound. */
+/** Serves /metrics, /healthz, /readyz and /status. Rejects with the system's code when the address cannot be bound. */
 export async function serveMetrics(
 	exporter: FlowExporter,
 	{ host, port }: { host: string; port: number },
@@ -29,8 +30,11 @@ export async function serveMetrics(
 	server.headersTimeout = 5_000;
 	server.requestTimeout = 10_000;
 	await new Promise<void>((resolve, reject) => {
-		server.once('error', reject);
+		server.once('error', (cause) => reject(cannotListen(cause, formatEndpoint(host, port))));
 		server.listen({ host, port }, resolve);
+	}).catch((error: unknown) => {
+		dispose();
+		throw error;
 	});
 	// The exporter, not its metrics, decides how long the process lives.
 	server.unref();
@@ -44,6 +48,19 @@ export async function serveMetrics(
 				server.closeAllConnections();
 			}),
 	};
+}
+
+function cannotListen(cause: Error, address: string): AgentError {
+	const code = codeOf(cause) ?? 'ERR_METRICS';
+	const reasons: Record<string, string> = {
+		EADDRINUSE: 'the address is in use',
+		EADDRNOTAVAIL: 'this machine has no such address',
+		EACCES: 'no permission for this port',
+		ENOTFOUND: 'the name is not known',
+	};
+	return new AgentError(code, `--metrics ${address}: cannot listen: ${reasons[code] ?? cause.message}`, {
+		cause,
+	});
 }
 
 async function answer(

@@ -7,9 +7,27 @@ import type { ExporterStats } from './events.ts';
 import type { FlowExporter } from './exporter.ts';
 import { antreaMetrics } from './metrics_antrea.ts';
 import { native } from './native.ts';
+import type { Settings } from './options.ts';
 
 const PREFIX = 'conntrack_ipfix_';
 const POLL_BUCKETS = [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10];
+
+/** Labels of the losses that can occur: each begins at 0, because a rate misses the step of a series that begins later. */
+function possibleLosses({ collectors, delivery, whenFull }: Settings): Array<Record<string, string>> {
+	const ofTable = ['stale', 'refused', 'left_at_stop', ...(whenFull === 'evict-idle' ? ['evicted'] : [])];
+	return [
+		...ofTable.map((reason) => ({ reason })),
+		...collectors.flatMap(({ name, target }) =>
+			[
+				'left_at_stop',
+				'too_large',
+				...(target.kind === 'udp' ? ['udp_refused'] : []),
+				// Only who has others beside it is passed over.
+				...(delivery === 'all' && collectors.length > 1 ? ['away', 'stalled'] : []),
+			].map((reason) => ({ reason, collector: name })),
+		),
+	];
+}
 
 /** `dispose` takes the listeners off the exporter. */
 export function registryOf(exporter: FlowExporter): { registry: Registry; dispose(): void } {
@@ -159,6 +177,7 @@ export function registryOf(exporter: FlowExporter): { registry: Registry; dispos
 		"When the agent's own certificate for this collector ends.",
 		({ certificateExpiry }) => (certificateExpiry === null ? null : certificateExpiry / 1000),
 	);
+	const possible = possibleLosses(exporter.settings);
 	for (const [name, unit] of [
 		['lost_records_total', 'records'],
 		['lost_packets_total', 'packets'],
@@ -171,6 +190,7 @@ export function registryOf(exporter: FlowExporter): { registry: Registry; dispos
 			registers,
 			collect() {
 				this.reset();
+				for (const labels of possible) this.inc({ ...labels }, 0);
 				for (const { reason, collector, [unit]: amount } of exporter.stats().losses) {
 					this.inc(collector === null ? { reason } : { reason, collector }, amount);
 				}

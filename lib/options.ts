@@ -7,33 +7,16 @@
 
 import { hostname } from 'node:os';
 import type { z } from 'zod';
+import { type CollectorSettings, collectorSettings, withoutUndefined } from './collector_settings.ts';
 import { OptionError } from './errors.ts';
 import { EXPECTED_FIELDS, haveNames, type Pod, podsSchema } from './pods.ts';
-import { type Parsed, type ParsedCollector, schemaFor } from './schema.ts';
-import { formatTarget, type Target } from './target.ts';
+import { type Parsed, schemaFor } from './schema.ts';
 
+export type { CollectorSettings } from './collector_settings.ts';
 export type { Pod, PodInput } from './pods.ts';
 export type { CollectorInput, DurationInput, OptionsInput } from './schema.ts';
 
 type Required_<T, K extends keyof T> = { [P in K]-?: NonNullable<T[P]> };
-
-/** One collector with everything set. Times in milliseconds. */
-export interface CollectorSettings
-	extends Pick<ParsedCollector, 'ca' | 'cert' | 'key' | 'crl' | 'serverName' | 'maxMessageSize' | 'rotate'>,
-		Required_<
-			ParsedCollector,
-			| 'name'
-			| 'minVersion'
-			| 'connectTimeout'
-			| 'stallTimeout'
-			| 'templateRefresh'
-			| 'templateRefreshPackets'
-			| 'options'
-			| 'flushInterval'
-		> {
-	target: Target;
-	reconnect: { initial: number; max: number };
-}
 
 type Defaulted = keyof typeof DEFAULTS | 'observationDomain';
 /** Every option of the exporter with its value. Times in milliseconds. */
@@ -91,37 +74,13 @@ export function resolveOptions(layers: readonly Layer[], origin: 'javascript' | 
 	const nameOf = (path: readonly PropertyKey[]): string =>
 		pathText(path, (option) => names.get(option) ?? option);
 	const given = withoutUndefined(checked(schemaFor(origin), merged, nameOf));
-	const { collectors = [], tlsCa, tlsCert, tlsKey, tlsServerName, ...rest } = given;
+	const { collectors, tlsCa, tlsCert, tlsKey, tlsServerName, ...rest } = given;
 	const profile = rest.profile === 'antrea' ? antreaDefaults(rest) : { observationDomain: 1 };
 	const settings: Settings = {
 		...DEFAULTS,
 		...profile,
 		...rest,
-		collectors: collectors.map((collector, index) => {
-			const { url: target, reconnect, ...own } = withoutUndefined(collector);
-			if (index !== collectors.findIndex((other) => nameOfCollector(other) === nameOfCollector(collector))) {
-				throw new OptionError(
-					nameOf(['collectors', index]),
-					nameOfCollector(collector),
-					'a name that no other collector has',
-				);
-			}
-			const tls =
-				target.kind === 'tls'
-					? withoutUndefined({ ca: tlsCa, cert: tlsCert, key: tlsKey, serverName: tlsServerName })
-					: {};
-			const initial = reconnect?.initial ?? 1_000;
-			return {
-				...COLLECTOR_DEFAULTS,
-				options: rest.profile !== 'antrea',
-				...(rest.profile === 'antrea' && target.kind === 'udp' && { maxMessageSize: AGGREGATOR_DATAGRAM }),
-				...tls,
-				...own,
-				name: nameOfCollector(collector),
-				target,
-				reconnect: { initial, max: Math.max(initial, reconnect?.max ?? 60_000) },
-			};
-		}),
+		collectors: collectorSettings(given, merged, nameOf),
 	};
 	checkBounds(settings, merged, nameOf);
 	return settings;
@@ -162,22 +121,6 @@ function checked<T extends z.ZodType>(
 	);
 }
 
-/** Octets of the flow aggregator's receive buffer over UDP: it ends in a panic when a longer message is cut there. */
-const AGGREGATOR_DATAGRAM = 1_024;
-
-const COLLECTOR_DEFAULTS = {
-	minVersion: 'TLSv1.2',
-	connectTimeout: 10_000,
-	stallTimeout: 30_000,
-	templateRefresh: 600_000,
-	templateRefreshPackets: 20,
-	flushInterval: 5_000,
-} as const;
-
-function nameOfCollector(collector: ParsedCollector): string {
-	return collector.name ?? formatTarget(collector.url);
-}
-
 function checkBounds(
 	settings: Settings,
 	raw: Record<string, unknown>,
@@ -193,16 +136,6 @@ function checkBounds(
 	for (const option of ['activeTimeout', 'idleTimeout'] as const) {
 		if (settings[option] < settings.pollInterval)
 			fail(option, `at least the poll interval, ${settings.pollInterval}ms`);
-	}
-	for (const [index, collector] of settings.collectors.entries()) {
-		if ((collector.cert === undefined) !== (collector.key === undefined)) {
-			const [has, lacks] = collector.cert === undefined ? ['key', 'cert'] : ['cert', 'key'];
-			throw new OptionError(
-				`${nameOf(['collectors'])}[${index}].${lacks}`,
-				undefined,
-				`one, because ${has} is given`,
-			);
-		}
 	}
 }
 
@@ -222,10 +155,4 @@ export function fnv1(name: string): number {
 	let hash = 0x811c_9dc5;
 	for (const octet of Buffer.from(name)) hash = (Math.imul(hash, 0x0100_0193) ^ octet) >>> 0;
 	return hash;
-}
-
-function withoutUndefined<T extends object>(value: T): { [K in keyof T]: Exclude<T[K], undefined> } {
-	return Object.fromEntries(Object.entries(value).filter(([, entry]) => entry !== undefined)) as {
-		[K in keyof T]: Exclude<T[K], undefined>;
-	};
 }

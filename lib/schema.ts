@@ -111,9 +111,9 @@ function schema(numbers: boolean) {
 			serverName: text('a host name').optional(),
 			/** Oldest TLS version accepted. Default: TLSv1.2. */
 			minVersion: choice('TLSv1.2', 'TLSv1.3').optional(),
-			/** Longest wait for one address to accept. Default: 10 s. */
+			/** Not for files: longest wait for one address to accept. Default: 10 s. */
 			connectTimeout: duration.optional(),
-			/** A session on which octets wait this long without progress is closed. Default: 30 s. */
+			/** TCP and TLS: a session on which octets wait this long without progress is closed. Default: 30 s. */
 			stallTimeout: duration.optional(),
 			/** Delay before the next attempt: `initial` (1 s), doubled up to `max` (60 s), with jitter. */
 			reconnect: reconnect.optional(),
@@ -140,7 +140,7 @@ function schema(numbers: boolean) {
 				z.preprocess((value) => (typeof value === 'string' ? { url: value } : value), collector),
 				'a list of collectors',
 			).optional(),
-			/** For the tls:// collectors that do not say otherwise. */
+			/** For the tls:// collectors that do not say otherwise; an error where there is none. */
 			tlsCa: text('a PEM file').optional(),
 			tlsCert: text('a PEM file').optional(),
 			tlsKey: text('a PEM file').optional(),

@@ -7,7 +7,7 @@ import { codeOf } from '../../lib/errors.ts';
 import { Collector, FlowExporter } from '../../lib/index.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { collectGarbage } from '../support/garbage.ts';
-import { track, unansweredFlows, until } from '../support/kernel.ts';
+import { run, track, unansweredFlows, until } from '../support/kernel.ts';
 
 track();
 const report: Record<string, unknown> = {};
@@ -71,6 +71,28 @@ const wrong = new FlowExporter({ ...options, fields: ['noSuchElement'] });
 const told: unknown[] = [];
 wrong.on('error', (error) => told.push(codeOf(error)));
 report['refusedStart'] = [await wrong.start().catch(codeOf), told, wrong.stats().state];
+
+// A state file that could never be written is said at the start, not at the end.
+const locked = temporaryFolder('state');
+run('mount', '-t', 'tmpfs', '-o', 'ro', 'tmpfs', locked);
+const refusals: unknown[] = [];
+for (const stateFile of [`${locked}/gone/state`, '/dev/null/state', `${locked}/state`, locked]) {
+	const exporter = new FlowExporter({ ...options, stateFile });
+	exporter.on('error', () => undefined);
+	const message = await exporter.start().catch((error: Error) => `${codeOf(error)} ${error.message}`);
+	refusals.push([message?.replaceAll(locked, 'LOCKED'), exporter.stats().state]);
+}
+run('umount', locked);
+report['refusedStateFiles'] = refusals;
+
+// What would run and export nothing says so.
+const silent = new FlowExporter({ ...options, collectors: [], zones: [7] });
+const silence: string[] = [];
+silent.on('warning', ({ code }) => silence.push(code));
+await unansweredFlows('127.0.0.1', 3, 10);
+await silent.start();
+report['exportsNothing'] = silence;
+await silent.stop();
 
 // A listener that throws does not keep a session from trying again.
 const uncaught: string[] = [];
@@ -141,7 +163,7 @@ const before = await descriptors();
 for (let round = 0; round < 100; round += 1) await cycle();
 report['descriptorsLeaked'] = (await descriptors()) - before;
 
-const waiting = new FlowExporter({ ...options, netns: '/nowhere/at/all' });
+const waiting = new FlowExporter({ ...options, collectors: [away], netns: '/nowhere/at/all' });
 const warned = new Promise<string>((resolve) => waiting.once('warning', ({ code }) => resolve(code)));
 const waitingStart = waiting.start();
 report['waitsFor'] = await warned;

@@ -1,4 +1,5 @@
 /** What the metrics server says before the first poll, afterwards, and what the exporter itself counted. */
+import { codeOf } from '../../lib/errors.ts';
 import { Collector, FlowExporter } from '../../lib/index.ts';
 import { serveMetrics } from '../../lib/metrics.ts';
 import { makeAuthority, makeCertificate } from '../support/certificates.ts';
@@ -29,7 +30,26 @@ const get = async (path: string) => {
 	const response = await fetch(`http://${metrics.address}${path}`);
 	return { status: response.status, text: await response.text() };
 };
-const before = { ready: await get('/readyz'), healthy: await get('/healthz') };
+const before = {
+	ready: await get('/readyz'),
+	healthy: await get('/healthz'),
+	metrics: await get('/metrics'),
+};
+const refusal = (host: string, port: number) =>
+	serveMetrics(exporter, { host, port }).then(
+		() => ['bound', ''],
+		(error: Error) => [codeOf(error), error.message],
+	);
+const unbound = {
+	taken: await refusal('127.0.0.1', Number(metrics.address.split(':').at(-1))),
+	foreign: await refusal('192.0.2.1', 9),
+};
+const datagrams = await serveMetrics(
+	new FlowExporter({ collectors: [{ url: 'udp://127.0.0.1', name: 'u' }], whenFull: 'evict-idle' }),
+	{ host: '127.0.0.1', port: 0 },
+);
+const udp = await (await fetch(`http://${datagrams.address}/metrics`)).text();
+await datagrams.close();
 await exporter.start();
 await unansweredFlows('127.0.0.1', 50, 10);
 await until('they are in the table', () => (exporter.stats().table?.connections ?? 0) >= 50);
@@ -74,6 +94,8 @@ report({
 	antrea: page,
 	certificateEnds: Date.UTC(2099, 11, 31) / 1_000,
 	before,
+	unbound,
+	udp,
 	after,
 	octets: kernel.reduce((sum, flow) => sum + flow.octets, 0),
 });

@@ -7,7 +7,12 @@ import { writeStderr } from '../stderr.ts';
 import { exitWhenRead } from './output.ts';
 import { addFlags } from './settings.ts';
 
-const USAGE_CODES: ReadonlySet<string> = new Set(['ERR_OPTION', 'ERR_CONFIG', 'ERR_INVALID_OPTION']);
+const USAGE_CODES: ReadonlySet<string> = new Set([
+	'ERR_OPTION',
+	'ERR_CONFIG',
+	'ERR_INVALID_OPTION',
+	'ERR_STATE_FILE',
+]);
 
 /** The version from package.json, which is one level above both lib/ and dist/. */
 function version(): string {

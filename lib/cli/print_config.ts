@@ -1,4 +1,5 @@
 /** `--print-config`: the options as they will be used, as a configuration file that says the same. */
+import { isUsedBy } from '../collector_settings.ts';
 import { formatDuration } from '../duration.ts';
 import type { CollectorSettings, Settings } from '../options.ts';
 import { formatEndpoint, formatTarget } from '../target.ts';
@@ -32,9 +33,10 @@ export async function configText(settings: Settings): Promise<string> {
 }
 
 function plainCollector({ target, reconnect, rotate, key, ...rest }: CollectorSettings) {
+	const used = Object.fromEntries(Object.entries(rest).filter(([option]) => isUsedBy(option, target.kind)));
 	return {
 		url: formatTarget(target),
-		...durations(rest),
+		...durations(used),
 		// A key given as text is nobody's to read.
 		...(key !== undefined && { key: key.includes('-----BEGIN') ? '(given as text)' : key }),
 		reconnect: durations(reconnect),

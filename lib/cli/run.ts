@@ -5,7 +5,7 @@ import { createLogger, type Logger, logEvents } from '../log.ts';
 import type { Settings } from '../options.ts';
 import { Loopback } from './loopback.ts';
 import { Output } from './output.ts';
-import { loadSettings } from './settings.ts';
+import { loadSettings, strangeVariables } from './settings.ts';
 import { onStopSignal } from './signals.ts';
 
 export async function run(flags: Readonly<Record<string, unknown>>): Promise<number> {
@@ -16,6 +16,11 @@ export async function run(flags: Readonly<Record<string, unknown>>): Promise<num
 		return 0;
 	}
 	const log = createLogger({ level: settings.logLevel, format: settings.logFormat });
+	for (const variable of strangeVariables(process.env))
+		log.warn(
+			{ variable },
+			'this variable of the environment is no option and has no effect: run --help lists them',
+		);
 	if (settings.collectors.length > 0) return serve(settings, log, undefined, Number.POSITIVE_INFINITY);
 	const loopback = await Loopback.open();
 	settings = await loadSettings(flags, process.env, [loopback.layer]);

@@ -56,9 +56,8 @@ export async function fileLayer(path: string): Promise<Layer> {
 	return { values: values as Record<string, unknown>, nameOf: (option) => `${path}: ${option}` };
 }
 
-/** Variables that name no option are left alone: Kubernetes makes some of the same prefix. */
+/** Variables that name no option are left alone: Kubernetes makes some of the same prefix. See `strangeVariables`. */
 export function environmentLayer(environment: NodeJS.ProcessEnv): Layer {
-	const variableOf = (name: string) => ENVIRONMENT + name.toUpperCase().replaceAll('-', '_');
 	const values: Record<string, unknown> = {};
 	for (const { option, name, kind } of FLAGS) {
 		const text = environment[variableOf(name)];
@@ -68,6 +67,17 @@ export function environmentLayer(environment: NodeJS.ProcessEnv): Layer {
 	return { values, nameOf: (option) => variableOf(nameOf(option)) };
 }
 
+/** What Kubernetes gives every Pod of a namespace with a Service `conntrack-ipfix`, or `conntrack-ipfix-…`. */
+const OF_A_SERVICE = /_SERVICE_(HOST|PORT(_\w+)?)$|_PORT(_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?$/;
+
+/** Variables with the prefix of options that are none of them, as a typing error is: they have no effect. */
+export function strangeVariables(environment: NodeJS.ProcessEnv): string[] {
+	const known = new Set([`${ENVIRONMENT}CONFIG`, ...FLAGS.map(({ name }) => variableOf(name))]);
+	return Object.keys(environment).filter(
+		(name) => name.startsWith(ENVIRONMENT) && !known.has(name) && !OF_A_SERVICE.test(name),
+	);
+}
+
 export function flagLayer(flags: Readonly<Record<string, unknown>>): Layer {
 	const values: Record<string, unknown> = {};
 	for (const { option, name, kind } of FLAGS) {
@@ -75,6 +85,10 @@ export function flagLayer(flags: Readonly<Record<string, unknown>>): Layer {
 		if (value !== undefined) values[option] = convert(kind, value);
 	}
 	return { values, nameOf: (option) => `--${nameOf(option)}` };
+}
+
+function variableOf(name: string): string {
+	return ENVIRONMENT + name.toUpperCase().replaceAll('-', '_');
 }
 
 function nameOf(option: string): string {

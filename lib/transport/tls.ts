@@ -92,7 +92,10 @@ export class TlsSession extends StreamSession {
 				raw.destroy();
 				reject(error);
 			};
-			const onError = (error: Error) => fail(new Error(`TLS: ${explain(error)}`, { cause: error }));
+			const onError = (error: Error) => {
+				const reason = this.#credentials.explainUntrusted(error) ?? explain(error);
+				fail(new Error(`TLS: ${reason}`, { cause: error }));
+			};
 			let shaken = false;
 			const onClose = () =>
 				fail(
