@@ -100,7 +100,7 @@ export class Ledger {
 			const key = `${loss.collector ?? ''}\n${loss.reason}`;
 			const difference = minus(loss, this.#toldLosses.get(key) ?? { records: 0, packets: 0, octets: 0 });
 			this.#toldLosses.set(key, { records: loss.records, packets: loss.packets, octets: loss.octets });
-			if (difference.records > 0)
+			if (!isNothing(difference))
 				news.push({ reason: loss.reason, collector: loss.collector, ...difference });
 		}
 		return news;
@@ -112,7 +112,12 @@ export function lossesOf(table: readonly NativeLoss[], collectors: readonly Sess
 	return [
 		...table.map((loss) => ({ ...loss, collector: null })),
 		...collectors.flatMap(({ name, lost }) => lost.map((loss) => ({ ...loss, collector: name }))),
-	].filter(({ records }) => records > 0);
+	].filter((loss) => !isNothing(loss));
+}
+
+/** What a refused connection moves later is lost without another record. */
+function isNothing({ records, packets, octets }: Amount): boolean {
+	return records === 0 && packets === 0 && octets === 0;
 }
 
 function minus(total: Amount, told: Amount): Amount {
