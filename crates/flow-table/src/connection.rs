@@ -169,15 +169,6 @@ pub(crate) fn backwards(new: &[Counters; 2], old: &[Counters; 2]) -> bool {
         .any(|(new, old)| new.packets < old.packets || new.octets < old.octets)
 }
 
-/// The kernel's states after which a connection is over: TCP TIME_WAIT (7) and CLOSE (8), SCTP CLOSED (1).
-pub(crate) fn closed(protocol: u8, state: u8) -> bool {
-    match protocol {
-        6 => matches!(state, 7 | 8),
-        132 => state == 1,
-        _ => false,
-    }
-}
-
 /// `monotonic` minus the age that a wall-clock time has; times in the future have none.
 pub(crate) fn monotonic_of(start_ns: u64, now: crate::Now) -> u64 {
     now.monotonic_ms

@@ -2,7 +2,7 @@
 
 use crate::config::InitialDelta;
 use crate::connection::backwards;
-use crate::connection::{Connection, Millis, State, closed, flag, monotonic_of};
+use crate::connection::{Connection, Millis, State, flag, monotonic_of};
 use crate::key::ConnectionKey;
 use crate::merge::{Source, start_of};
 use crate::observation::{Admission, Counters, NamesId, Now, Observation, Scope};
@@ -165,7 +165,7 @@ impl FlowTable {
         for (_, flags) in facts.iter().filter(|(holds, _)| *holds) {
             connection.set(*flags);
         }
-        let over = destroyed || closed(seen.original.protocol, seen.protocol_state);
+        let over = destroyed || seen.is_closed();
         let state = match () {
             () if baseline.done && !destroyed => State::Done,
             () if over => State::Ended,

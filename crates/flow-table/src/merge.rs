@@ -1,8 +1,8 @@
 //! From an observation to the connection it speaks of: which incarnation.
 
-use crate::connection::{Connection, backwards, closed, flag};
+use crate::connection::{Connection, backwards, flag};
 use crate::key::ConnectionKey;
-use crate::observation::{Admission, Now, Observation};
+use crate::observation::{Admission, Now, Observation, closed};
 use crate::table::{FlowTable, Poll, before};
 
 /// Who made an observation.
@@ -140,9 +140,7 @@ impl FlowTable {
         let went_back = went_back(connection, seen);
         let nameless = !connection.has(flag::KERNEL_START) && start_of(seen).is_none();
         let protocol = seen.original.protocol;
-        let reopened = nameless
-            && closed(protocol, connection.protocol_state)
-            && !closed(protocol, seen.protocol_state);
+        let reopened = nameless && closed(protocol, connection.protocol_state) && !seen.is_closed();
         if went_back || reopened {
             self.replace(Some(slot), now);
             return self.first_sight(request, source, seen, key, hash, admission, now);

@@ -2,8 +2,6 @@
 
 use std::net::IpAddr;
 
-use crate::connection::closed;
-
 /// Addresses and the protocol's 32 bits of demultiplexing.
 ///
 /// TCP, UDP, SCTP, UDP-Lite, DCCP: the ports. ICMP and ICMPv6: `source_port` is the id, `destination_port` is
@@ -143,5 +141,14 @@ pub trait Admission {
 impl<F: FnMut(&Observation) -> Option<NamesId>> Admission for F {
     fn admit(&mut self, observation: &Observation) -> Option<NamesId> {
         self(observation)
+    }
+}
+
+/// The kernel's states after which a connection is over: TCP TIME_WAIT (7) and CLOSE (8), SCTP CLOSED (1).
+pub(crate) fn closed(protocol: u8, state: u8) -> bool {
+    match protocol {
+        6 => matches!(state, 7 | 8),
+        132 => state == 1,
+        _ => false,
     }
 }

@@ -1,8 +1,8 @@
 //! What an observation changes about a connection that it is known to speak of.
 
-use crate::connection::{Connection, Millis, State, closed, flag};
+use crate::connection::{Connection, Millis, State, flag};
 use crate::merge::{Source, start_of};
-use crate::observation::{Now, Observation};
+use crate::observation::{Now, Observation, closed};
 use crate::table::FlowTable;
 
 impl FlowTable {
