@@ -3,7 +3,7 @@
  * None of it uses the code under test. For use inside a namespace of the scenario's own.
  */
 import { execFileSync } from 'node:child_process';
-import { createSocket } from 'node:dgram';
+import { createSocket, type Socket } from 'node:dgram';
 import { type EventEmitter, once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { connect, createServer, type Server } from 'node:net';
@@ -110,6 +110,15 @@ export async function udpEcho(address: string, port = 0): Promise<{ port: number
 	return { port: socket.address().port, close: () => socket.close() };
 }
 
+/** Of sockets that must not have the port of one before: an ephemeral port that was closed may come again at once. */
+let nextPort = 20_000;
+
+async function boundSocket(address: string): Promise<Socket> {
+	const socket = createSocket(address.includes(':') ? 'udp6' : 'udp4').bind(nextPort++, address);
+	await once(socket, 'listening');
+	return socket;
+}
+
 /** One socket that sends `count` datagrams of `octets` and waits for all to come back. */
 export async function udpExchange(
 	address: string,
@@ -117,7 +126,7 @@ export async function udpExchange(
 	count: number,
 	octets: number,
 ): Promise<void> {
-	const socket = createSocket(address.includes(':') ? 'udp6' : 'udp4');
+	const socket = await boundSocket(address);
 	for (let number = 0; number < count; number += 1) {
 		socket.send(Buffer.alloc(octets, 2), port, address);
 		await once(socket, 'message');
@@ -128,7 +137,7 @@ export async function udpExchange(
 /** `count` connections over UDP in one direction: each a datagram of `octets` from a socket of its own. */
 export async function udpFlows(address: string, port: number, count: number, octets: number): Promise<void> {
 	for (let number = 0; number < count; number += 1) {
-		const socket = createSocket(address.includes(':') ? 'udp6' : 'udp4');
+		const socket = await boundSocket(address);
 		await new Promise<void>((resolve) =>
 			socket.send(Buffer.alloc(octets, 3), port, address, () => resolve()),
 		);
