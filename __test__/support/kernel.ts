@@ -172,10 +172,10 @@ export function sleep(milliseconds: number): Promise<void> {
 	return new Promise((resolve) => setTimeout(resolve, milliseconds));
 }
 
-/** Waits until `holds` is true; the scenario fails when that takes half a minute. */
-export async function until(what: string, holds: () => boolean): Promise<void> {
+/** Waits until `holds` is true; the scenario fails when that takes longer than `patience` milliseconds. */
+export async function until(what: string, holds: () => boolean, patience = 30_000): Promise<void> {
 	for (let waited = 0; !holds(); waited += 20) {
-		if (waited > 30_000) throw new Error(`waited in vain until ${what}`);
+		if (waited > patience) throw new Error(`waited in vain until ${what}`);
 		await sleep(20);
 	}
 }
