@@ -84,7 +84,7 @@ export const FLAGS: readonly Flag[] = [
 		name: 'zone',
 		kind: 'numbers',
 		argument: 'N',
-		help: 'only this conntrack zone; repeatable; 0 is zone 0 only',
+		help: 'only this conntrack zone; repeatable; 0 is zone 0 only (default: all; antrea: 65520 and 65510)',
 		selection: true,
 	},
 	{
@@ -189,7 +189,7 @@ export const FLAGS: readonly Flag[] = [
 		name: 'observation-domain',
 		kind: 'number',
 		argument: 'N',
-		help: 'observation domain of flow records (default: 1)',
+		help: "observation domain of flow records (default: 1; antrea: a hash of the node's name)",
 	},
 	{
 		option: 'metrics',
