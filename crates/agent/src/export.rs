@@ -124,6 +124,7 @@ impl Export {
         let mut amount = Amount::default();
         let mut too_large = vec![Amount::default(); encoders.len()];
         let mut named = None;
+        let said = self.too_large_said;
         let batch = table.take_batch(now, max_records, |record| {
             let flow = flow(record, names);
             for (rank, &index) in order.iter().enumerate() {
@@ -134,7 +135,9 @@ impl Export {
                     Pushed::Added => {}
                     Pushed::Full => return Taken::Full,
                     Pushed::TooLarge => {
-                        named.get_or_insert_with(|| too_large_warning(record, &encoder.spec));
+                        if !said {
+                            named.get_or_insert_with(|| too_large_warning(record, &encoder.spec));
+                        }
                         if rank == 0 {
                             return Taken::TooLarge;
                         }
@@ -147,7 +150,8 @@ impl Export {
             amount.add(record);
             Taken::Yes
         });
-        if named.is_some() && !std::mem::replace(&mut self.too_large_said, true) {
+        if named.is_some() {
+            self.too_large_said = true;
             self.warning = named;
         }
         let indices = || {
