@@ -4,8 +4,9 @@
  * Data enters as `ParsedCollector` and leaves as `CollectorSettings`. An option that the collector's transport does not
  * use is an error: somebody who gives authorities and writes `tcp://` would otherwise send in the clear.
  */
-import { statSync } from 'node:fs';
 import { OptionError } from './errors.ts';
+import { isFolder } from './folder.ts';
+import { isPemText } from './pem.ts';
 import type { Parsed, ParsedCollector } from './schema.ts';
 import { formatTarget, type Target } from './target.ts';
 
@@ -138,16 +139,7 @@ function expectedFor(option: string): string {
 
 /** A key given as text is nobody's to read. */
 function quotable(value: unknown): unknown {
-	return typeof value === 'string' && value.includes('-----BEGIN') ? '(PEM text)' : value;
-}
-
-function isFolder(path: string): boolean {
-	try {
-		return path.endsWith('/') || statSync(path).isDirectory();
-	} catch {
-		// The session says what is wrong with it, and tries again.
-		return false;
-	}
+	return typeof value === 'string' && isPemText(value) ? '(PEM text)' : value;
 }
 
 function nameOfCollector(collector: ParsedCollector): string {

@@ -2,6 +2,7 @@
 import { accessSync, constants, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { AgentError, codeOf, messageOf } from './errors.ts';
+import { isFolder } from './folder.ts';
 
 /** Throws ERR_STATE_FILE. The file need not exist; its folder must, and take the new file that replaces it. */
 export function checkStateFile(path: string): void {
@@ -9,7 +10,7 @@ export function checkStateFile(path: string): void {
 	const refuse = (why: string): never => {
 		throw new AgentError('ERR_STATE_FILE', `the state file ${path} cannot be written: ${why}`);
 	};
-	if (path.endsWith('/') || isFolder(path)) refuse('it is a folder');
+	if (isFolder(path)) refuse('it is a folder');
 	try {
 		if (!statSync(folder).isDirectory()) refuse(`${folder} is no folder`);
 		accessSync(folder, constants.W_OK | constants.X_OK);
@@ -22,13 +23,5 @@ export function checkStateFile(path: string): void {
 		};
 		if (error instanceof AgentError) throw error;
 		refuse(reasons[codeOf(error) ?? ''] ?? messageOf(error));
-	}
-}
-
-function isFolder(path: string): boolean {
-	try {
-		return statSync(path).isDirectory();
-	} catch {
-		return false;
 	}
 }

@@ -2,6 +2,7 @@
 import { isUsedBy } from '../collector_settings.ts';
 import { formatDuration } from '../duration.ts';
 import type { CollectorSettings, Settings } from '../options.ts';
+import { isPemText } from '../pem.ts';
 import { formatEndpoint, formatTarget } from '../target.ts';
 
 const DURATIONS: ReadonlySet<string> = new Set([
@@ -38,7 +39,7 @@ function plainCollector({ target, reconnect, rotate, key, ...rest }: CollectorSe
 		url: formatTarget(target),
 		...durations(used),
 		// A key given as text is nobody's to read.
-		...(key !== undefined && { key: key.includes('-----BEGIN') ? '(given as text)' : key }),
+		...(key !== undefined && { key: isPemText(key) ? '(given as text)' : key }),
 		reconnect: durations(reconnect),
 		...(rotate && { rotate: durations(rotate) }),
 	};

@@ -9,6 +9,7 @@ import { createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 import { messageOf } from '../errors.ts';
 import { type NativeDecoder, native } from '../native.ts';
+import { isPemText } from '../pem.ts';
 import { type FileTarget, formatEndpoint, type NetworkTarget } from '../target.ts';
 
 export interface DecodedSession {
@@ -132,8 +133,7 @@ async function openStream(target: NetworkTarget, options: SourceOptions, intake:
 }
 
 function credentials({ cert, key, ca }: SourceOptions) {
-	const pem = (fileOrText: string) =>
-		fileOrText.includes('-----BEGIN') ? fileOrText : readFileSync(fileOrText);
+	const pem = (fileOrText: string) => (isPemText(fileOrText) ? fileOrText : readFileSync(fileOrText));
 	return {
 		...(cert !== undefined && { cert: pem(cert) }),
 		...(key !== undefined && { key: pem(key) }),

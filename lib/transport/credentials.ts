@@ -7,6 +7,7 @@ import { readFile } from 'node:fs/promises';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
 import { codeOf, messageOf } from '../errors.ts';
 import type { CollectorSettings } from '../options.ts';
+import { isPemText } from '../pem.ts';
 
 const PARTS = ['ca', 'cert', 'key', 'crl'] as const;
 type Part = (typeof PARTS)[number];
@@ -53,7 +54,10 @@ export class Credentials {
 
 	/** Whether some of them are files, which may change. */
 	get inFiles(): boolean {
-		return PARTS.some((part) => this.#settings[part] !== undefined && !isText(this.#settings[part]));
+		return PARTS.some((part) => {
+			const fileOrText = this.#settings[part];
+			return fileOrText !== undefined && !isPemText(fileOrText);
+		});
 	}
 
 	/** Rejects, naming the option and the file, when one cannot be read or used, or they do not belong together. */
@@ -63,7 +67,7 @@ export class Credentials {
 		for (const part of PARTS) {
 			const fileOrText = this.#settings[part];
 			if (fileOrText === undefined) continue;
-			const pem = isText(fileOrText) ? fileOrText : await this.#contents(part, fileOrText);
+			const pem = isPemText(fileOrText) ? fileOrText : await this.#contents(part, fileOrText);
 			this.#checkContent(part, pem.toString());
 			options[part] = pem;
 			hash.update(`${part} ${pem.length} `).update(pem);
@@ -130,10 +134,6 @@ export class Credentials {
 	/** The option, and its file if there is one. */
 	#place(part: Part): string {
 		const fileOrText = this.#settings[part];
-		return fileOrText === undefined || isText(fileOrText) ? part : `${part}: ${fileOrText}`;
+		return fileOrText === undefined || isPemText(fileOrText) ? part : `${part}: ${fileOrText}`;
 	}
-}
-
-function isText(fileOrText: string | undefined): boolean {
-	return fileOrText?.includes('-----BEGIN') === true;
 }
