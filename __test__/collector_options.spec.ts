@@ -1,7 +1,7 @@
 import test from 'ava';
 import { flagLayer } from '../lib/cli/settings.ts';
 import { OptionError } from '../lib/errors.ts';
-import { resolveOptions } from '../lib/options.ts';
+import { resolveOptions } from '../lib/options/options.ts';
 import { temporaryFolder } from './support/folder.ts';
 
 const javascript = (values: Record<string, unknown>) =>

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { Ledger, lossesOf } from '../lib/events.ts';
+import { Ledger, lossesOf } from '../lib/exporter/events.ts';
 
 test('what is lost without a record, as by a connection that was refused before, is told and counted too', (t) => {
 	const nothing = { records: 0, packets: 0, octets: 0 };

@@ -1,10 +1,10 @@
 import test from 'ava';
 import { environmentLayer, flagLayer, strangeVariables } from '../lib/cli/settings.ts';
-import { formatDuration, parseDuration } from '../lib/duration.ts';
 import { OptionError } from '../lib/errors.ts';
-import { FlowExporter } from '../lib/exporter.ts';
-import { fnv1, type Layer, resolveOptions } from '../lib/options.ts';
-import { formatTarget, parseTarget } from '../lib/target.ts';
+import { FlowExporter } from '../lib/exporter/exporter.ts';
+import { formatDuration, parseDuration } from '../lib/options/duration.ts';
+import { fnv1, type Layer, resolveOptions } from '../lib/options/options.ts';
+import { formatTarget, parseTarget } from '../lib/options/target.ts';
 
 const layer = (values: Record<string, unknown>): Layer => ({ values, nameOf: (option) => option });
 const javascript = (values: Record<string, unknown>) => resolveOptions([layer(values)], 'javascript');

@@ -1,7 +1,7 @@
 import test from 'ava';
 import { OptionError } from '../lib/errors.ts';
-import { FlowExporter } from '../lib/exporter.ts';
-import { resolveOptions } from '../lib/options.ts';
+import { FlowExporter } from '../lib/exporter/exporter.ts';
+import { resolveOptions } from '../lib/options/options.ts';
 
 const resolved = (origin: 'javascript' | 'text') => (values: Record<string, unknown>) =>
 	resolveOptions([{ values, nameOf: (option) => option }], origin);

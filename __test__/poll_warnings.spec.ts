@@ -1,5 +1,5 @@
 import test from 'ava';
-import { PollWarnings } from '../lib/poll_warnings.ts';
+import { PollWarnings } from '../lib/exporter/poll_warnings.ts';
 
 const POLL = {
 	...{ ipv4: 0, ipv6: 0, kernelEntries: 7, kernelMax: 100, added: 0, ended: 0 },

@@ -1,6 +1,6 @@
 import { mock } from 'node:test';
 import test from 'ava';
-import { PollScheduler } from '../lib/scheduler.ts';
+import { PollScheduler } from '../lib/exporter/scheduler.ts';
 
 const turn = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 

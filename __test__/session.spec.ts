@@ -1,7 +1,7 @@
 import { type FileHandle, open, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import test from 'ava';
-import { resolveOptions } from '../lib/options.ts';
+import { resolveOptions } from '../lib/options/options.ts';
 import { FileSession } from '../lib/transport/file.ts';
 import type { Parcel } from '../lib/transport/parcel.ts';
 import { Session } from '../lib/transport/session.ts';

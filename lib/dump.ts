@@ -1,9 +1,9 @@
 /** One pass over the kernel's table: connections as they are now, by the names that records have. */
-import { parseLines } from './collector.ts';
+import { parseLines } from './collector/collector.ts';
+import { native } from './core/native.ts';
+import { selectionOf } from './core/selection.ts';
 import { AgentError } from './errors.ts';
-import { native } from './native.ts';
-import { type OptionsInput, resolveOptions, type Settings } from './options.ts';
-import { selectionOf } from './selection.ts';
+import { type OptionsInput, resolveOptions, type Settings } from './options/options.ts';
 
 /** Which connections: as for the exporter. */
 export type DumpFilters = Pick<

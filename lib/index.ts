@@ -5,7 +5,7 @@ export {
 	type CollectorOptions,
 	type CollectorStats,
 	type FlowRecord,
-} from './collector.ts';
+} from './collector/collector.ts';
 export { type Connection, type DumpFilters, dump } from './dump.ts';
 export { AgentError, OptionError } from './errors.ts';
 export type {
@@ -15,7 +15,7 @@ export type {
 	ExportSummary,
 	LossSummary,
 	PollSummary,
-} from './events.ts';
-export { type ExporterOptions, FlowExporter } from './exporter.ts';
-export type { CollectorInput, DurationInput, PodInput } from './options.ts';
+} from './exporter/events.ts';
+export { type ExporterOptions, FlowExporter } from './exporter/exporter.ts';
+export type { CollectorInput, DurationInput, PodInput } from './options/options.ts';
 export type { SessionState, SessionStats } from './transport/session_host.ts';

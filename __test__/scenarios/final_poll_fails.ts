@@ -4,8 +4,8 @@
  */
 import { rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
+import { native } from '../../lib/core/native.ts';
 import { FlowExporter } from '../../lib/index.ts';
-import { native } from '../../lib/native.ts';
 import { account } from '../support/account.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { kernelFlows, track, unansweredFlows, until } from '../support/kernel.ts';

@@ -1,7 +1,7 @@
 /** What the metrics server says before the first poll, afterwards, and what the exporter itself counted. */
 import { codeOf } from '../../lib/errors.ts';
+import { serveMetrics } from '../../lib/http/server.ts';
 import { Collector, FlowExporter } from '../../lib/index.ts';
-import { serveMetrics } from '../../lib/metrics.ts';
 import { makeAuthority, makeCertificate } from '../support/certificates.ts';
 import { FaultyCollector } from '../support/faulty_collector.ts';
 import { flushKernel, kernelFlows, sleep, track, unansweredFlows, until } from '../support/kernel.ts';

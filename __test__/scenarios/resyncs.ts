@@ -3,8 +3,8 @@
  * event buffer, and a second process (`storm`) that makes and ends connections faster than it holds.
  */
 import { spawn } from 'node:child_process';
+import { native } from '../../lib/core/native.ts';
 import { FlowExporter } from '../../lib/index.ts';
-import { native } from '../../lib/native.ts';
 import { flushKernel, sleep, track, unansweredFlows, until } from '../support/kernel.ts';
 import { report } from '../support/report.ts';
 

@@ -1,5 +1,5 @@
 /**
- * Collectors that acknowledge nothing, all at once: UDP that is away, comes, goes and comes back; UDP that writes down
+ * Sessions that acknowledge nothing, all at once: UDP that is away, comes, goes and comes back; UDP that writes down
  * when templates come; a file; a file that is rotated.
  */
 import { createSocket, Socket } from 'node:dgram';

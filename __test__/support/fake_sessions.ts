@@ -1,5 +1,5 @@
 /** What surrounds a `Delivery`: a core and sessions that only remember what they were asked. */
-import { type BatchSource, Delivery } from '../../lib/delivery.ts';
+import { type BatchSource, Delivery } from '../../lib/exporter/delivery.ts';
 import type { Parcel } from '../../lib/transport/parcel.ts';
 import type { Session } from '../../lib/transport/session.ts';
 

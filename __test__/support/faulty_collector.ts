@@ -6,9 +6,9 @@
 import { once } from 'node:events';
 import { createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer, type TlsOptions } from 'node:tls';
-import { parseLines } from '../../lib/collector.ts';
+import { parseLines } from '../../lib/collector/collector.ts';
+import { native } from '../../lib/core/native.ts';
 import type { FlowRecord } from '../../lib/index.ts';
-import { native } from '../../lib/native.ts';
 import { COLLECTOR_PORT, run, sleep } from './kernel.ts';
 
 export interface Fault {

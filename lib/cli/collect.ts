@@ -1,9 +1,9 @@
 /** `collect`: the embedded collector alone. */
-import { Collector, type CollectorOptions, parseLines } from '../collector.ts';
+import { Collector, type CollectorOptions, parseLines } from '../collector/collector.ts';
 import { AgentError } from '../errors.ts';
-import { writeStderr } from '../stderr.ts';
 import { Output } from './output.ts';
 import { onStopSignal } from './signals.ts';
+import { writeStderr } from './stderr.ts';
 import { Table } from './table.ts';
 
 export interface CollectFlags {

@@ -6,9 +6,9 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { constants } from 'node:os';
+import { native } from '../core/native.ts';
 import { AgentError, codeOf, messageOf } from '../errors.ts';
-import { createLogger } from '../log.ts';
-import { native } from '../native.ts';
+import { createLogger } from './log.ts';
 import { Loopback } from './loopback.ts';
 import { serve } from './run.ts';
 import { loadSettings } from './settings.ts';

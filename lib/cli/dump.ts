@@ -1,7 +1,7 @@
 /** `dump`: one pass over the kernel's table. */
-import { parseLines } from '../collector.ts';
+import { parseLines } from '../collector/collector.ts';
 import { dumpLines } from '../dump.ts';
-import { resolveOptions } from '../options.ts';
+import { resolveOptions } from '../options/options.ts';
 import { Output } from './output.ts';
 import { environmentLayer, flagLayer } from './settings.ts';
 import { Table } from './table.ts';

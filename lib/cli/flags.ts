@@ -1,5 +1,5 @@
 /** The flags of `run`, and which of them `dump` takes too. Environment variables have the same names. */
-import type { OptionsInput } from '../options.ts';
+import type { OptionsInput } from '../options/options.ts';
 
 export type Kind = 'text' | 'number' | 'switch' | 'texts' | 'numbers';
 

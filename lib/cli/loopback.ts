@@ -2,10 +2,10 @@
  * The exporter with the embedded collector behind it: records travel as IPFIX over a real TCP session on loopback
  * and come out as JSON lines. The collector accepts exactly one connection at a time, the exporter's.
  */
-import { Collector } from '../collector.ts';
-import type { FlowExporter } from '../exporter.ts';
-import type { Layer } from '../options.ts';
-import { within } from '../time_limit.ts';
+import { Collector } from '../collector/collector.ts';
+import type { FlowExporter } from '../exporter/exporter.ts';
+import { within } from '../exporter/time_limit.ts';
+import type { Layer } from '../options/options.ts';
 import type { Output } from './output.ts';
 
 const LISTEN = 'tcp://127.0.0.1:0';

@@ -3,9 +3,9 @@ import { readFileSync } from 'node:fs';
 /** The command line. Exit codes: 0 done, 1 failed, 2 wrong usage or configuration. Commands are loaded when called. */
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { type AgentError, messageOf, OptionError } from '../errors.ts';
-import { writeStderr } from '../stderr.ts';
 import { exitWhenRead } from './output.ts';
 import { addFlags } from './settings.ts';
+import { writeStderr } from './stderr.ts';
 
 const USAGE_CODES: ReadonlySet<string> = new Set([
 	'ERR_OPTION',

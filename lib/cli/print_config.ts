@@ -1,9 +1,10 @@
 /** `--print-config`: the options as they will be used, as a configuration file that says the same. */
-import { isUsedBy } from '../collector_settings.ts';
-import { formatDuration } from '../duration.ts';
-import type { CollectorSettings, Settings } from '../options.ts';
-import { isPemText } from '../pem.ts';
-import { formatEndpoint, formatTarget } from '../target.ts';
+
+import { formatDuration } from '../options/duration.ts';
+import type { CollectorSettings, Settings } from '../options/options.ts';
+import { isPemText } from '../options/pem.ts';
+import { formatEndpoint, formatTarget } from '../options/target.ts';
+import { isUsedBy } from '../options/target_settings.ts';
 
 const DURATIONS: ReadonlySet<string> = new Set([
 	'pollInterval',

@@ -1,8 +1,8 @@
 /** `run`: the exporter as a program. Records of a run without a collector come out on stdout. */
 import { toError } from '../errors.ts';
-import { FlowExporter } from '../exporter.ts';
-import { createLogger, type Logger, logEvents } from '../log.ts';
-import type { Settings } from '../options.ts';
+import { FlowExporter } from '../exporter/exporter.ts';
+import type { Settings } from '../options/options.ts';
+import { createLogger, type Logger, logEvents } from './log.ts';
 import { Loopback } from './loopback.ts';
 import { Output } from './output.ts';
 import { loadSettings, strangeVariables } from './settings.ts';
@@ -60,7 +60,7 @@ export async function serve(
 	const metrics =
 		settings.metrics === undefined
 			? undefined
-			: await (await import('../metrics.ts')).serveMetrics(exporter, settings.metrics);
+			: await (await import('../http/server.ts')).serveMetrics(exporter, settings.metrics);
 	if (metrics !== undefined) log.info({ address: metrics.address }, 'metrics');
 	// A stop during the start rejects it; that is no failure.
 	let stopping = false;

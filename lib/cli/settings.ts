@@ -5,7 +5,7 @@
 import { readFile } from 'node:fs/promises';
 import { type Command, Option } from 'commander';
 import { AgentError, messageOf } from '../errors.ts';
-import { type Layer, resolveOptions, type Settings } from '../options.ts';
+import { type Layer, resolveOptions, type Settings } from '../options/options.ts';
 import { FLAGS, type Kind } from './flags.ts';
 
 const ENVIRONMENT = 'CONNTRACK_IPFIX_';

@@ -7,10 +7,10 @@ import { createSocket, type RemoteInfo } from 'node:dgram';
 import { createReadStream, readFileSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
+import { type NativeDecoder, native } from '../core/native.ts';
 import { messageOf } from '../errors.ts';
-import { type NativeDecoder, native } from '../native.ts';
-import { isPemText } from '../pem.ts';
-import { type FileTarget, formatEndpoint, type NetworkTarget } from '../target.ts';
+import { isPemText } from '../options/pem.ts';
+import { type FileTarget, formatEndpoint, type NetworkTarget } from '../options/target.ts';
 
 export interface DecodedSession {
 	readonly transport: 'tcp' | 'tls' | 'udp' | 'file';

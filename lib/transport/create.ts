@@ -1,5 +1,5 @@
 /** The session for a collector's URL. */
-import type { CollectorSettings } from '../options.ts';
+import type { CollectorSettings } from '../options/options.ts';
 import { FileSession } from './file.ts';
 import type { Session } from './session.ts';
 import type { SessionHost, SessionListener } from './session_host.ts';

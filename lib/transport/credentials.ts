@@ -6,8 +6,8 @@ import { createHash, createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
 import { codeOf, messageOf } from '../errors.ts';
-import type { CollectorSettings } from '../options.ts';
-import { isPemText } from '../pem.ts';
+import type { CollectorSettings } from '../options/options.ts';
+import { isPemText } from '../options/pem.ts';
 
 const PARTS = ['ca', 'cert', 'key', 'crl'] as const;
 type Part = (typeof PARTS)[number];

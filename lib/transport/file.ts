@@ -8,7 +8,7 @@
 import { type FileHandle, open, rename, stat } from 'node:fs/promises';
 import { extname } from 'node:path';
 import { codeOf, messageOf } from '../errors.ts';
-import type { FileTarget } from '../target.ts';
+import type { FileTarget } from '../options/target.ts';
 import { Session } from './session.ts';
 
 const WRITE_OCTETS = 1024 * 1024;

@@ -1,5 +1,5 @@
 /** What travels through a session: parcels of messages, and sums of the records in them. */
-import type { NativeMessage } from '../native.ts';
+import type { NativeMessage } from '../core/native.ts';
 
 /** Packets and octets: both directions of the flows together. */
 export interface Amount {

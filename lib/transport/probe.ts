@@ -1,6 +1,6 @@
 /** What the kernel knows of a TCP connection, asked through a copy of its descriptor: also when Node has lost its own. */
 import type { Socket } from 'node:net';
-import { type NativeProgress, type NativeSocket, native } from '../native.ts';
+import { type NativeProgress, type NativeSocket, native } from '../core/native.ts';
 import { descriptorOf } from './descriptor.ts';
 
 export class Probe {

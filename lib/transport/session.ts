@@ -7,10 +7,11 @@
  * come again in another one) or `keep` (the batch was committed through another collector: they are sent here
  * first thing after reconnecting). Read `SessionState` (session_host.ts) and `Parcel` (parcel.ts) first.
  */
+
+import type { NativeMessage } from '../core/native.ts';
 import { messageOf, toError } from '../errors.ts';
-import type { NativeMessage } from '../native.ts';
-import type { CollectorSettings } from '../options.ts';
-import { within } from '../time_limit.ts';
+import { within } from '../exporter/time_limit.ts';
+import type { CollectorSettings } from '../options/options.ts';
 import { Backoff } from './backoff.ts';
 import { Outbox } from './outbox.ts';
 import { type Amount, add, nothing, type Parcel } from './parcel.ts';

@@ -1,5 +1,5 @@
 /** What a session needs of the exporter that it serves, and what it tells: its state, its counts, what happens to it. */
-import type { NativeSession, OwnSession } from '../native.ts';
+import type { NativeSession, OwnSession } from '../core/native.ts';
 import type { Amount, Parcel } from './parcel.ts';
 import type { Session } from './session.ts';
 

@@ -8,7 +8,7 @@
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { messageOf } from '../errors.ts';
-import { formatEndpoint, type NetworkTarget } from '../target.ts';
+import { formatEndpoint, type NetworkTarget } from '../options/target.ts';
 import type { Outgoing } from './parcel.ts';
 import { Probe } from './probe.ts';
 import { explain } from './reasons.ts';

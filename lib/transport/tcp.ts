@@ -1,7 +1,7 @@
 /** IPFIX over TCP (RFC 7011 section 10.4). */
 import { connect, type Socket } from 'node:net';
+import type { OwnSession } from '../core/native.ts';
 import { toError } from '../errors.ts';
-import type { OwnSession } from '../native.ts';
 import { explain, TO_ITSELF } from './reasons.ts';
 import type { Address } from './resolve.ts';
 import type { SessionHost } from './session_host.ts';

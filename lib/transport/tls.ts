@@ -7,8 +7,8 @@
  */
 import { isIP, type Socket } from 'node:net';
 import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls';
-import type { CollectorSettings } from '../options.ts';
-import type { NetworkTarget } from '../target.ts';
+import type { CollectorSettings } from '../options/options.ts';
+import type { NetworkTarget } from '../options/target.ts';
 import { Credentials } from './credentials.ts';
 import { explain } from './reasons.ts';
 import { Renewal } from './renewal.ts';

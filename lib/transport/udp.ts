@@ -7,9 +7,9 @@
  * takes records only after a quiet time without refusals.
  */
 import { createSocket, type Socket } from 'node:dgram';
+import { native, type OwnSession } from '../core/native.ts';
 import { codeOf, messageOf } from '../errors.ts';
-import { native, type OwnSession } from '../native.ts';
-import type { NetworkTarget } from '../target.ts';
+import type { NetworkTarget } from '../options/target.ts';
 import { datagramDescriptorOf } from './descriptor.ts';
 import { add, nothing, type Outgoing } from './parcel.ts';
 import { explain, TO_ITSELF } from './reasons.ts';

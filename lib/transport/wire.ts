@@ -2,7 +2,7 @@
  * What one collector is told in IPFIX. Each connection begins with a fresh state: nothing of an earlier one leaks
  * into it, sequence numbers begin at 0. Templates and options records wait in `control` and go before the next data.
  */
-import type { NativeMessage, NativeSession } from '../native.ts';
+import type { NativeMessage, NativeSession } from '../core/native.ts';
 import { sizeOf } from './parcel.ts';
 import type { SessionHost } from './session_host.ts';
 

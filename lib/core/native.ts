@@ -3,8 +3,8 @@
  * platform package is reported as what it is.
  */
 import { createRequire } from 'node:module';
-import type * as Native from '../binding/native.cjs';
-import { AgentError, messageOf } from './errors.ts';
+import type * as Native from '../../binding/native.cjs';
+import { AgentError, messageOf } from '../errors.ts';
 
 export type {
 	NativeBatch,
@@ -17,7 +17,7 @@ export type {
 	NativeProgress,
 	NativeSelection,
 	NativeStats,
-} from '../binding/native.cjs';
+} from '../../binding/native.cjs';
 
 export type NativeModule = typeof Native;
 export type NativeExporter = Native.NativeExporter;
@@ -40,8 +40,8 @@ function load(): NativeModule {
 		);
 	}
 	try {
-		// The same relative path holds from lib/ and from dist/.
-		return createRequire(import.meta.url)('../binding/native.cjs') as NativeModule;
+		// The same relative path holds from lib/core/ and from dist/core/.
+		return createRequire(import.meta.url)('../../binding/native.cjs') as NativeModule;
 	} catch (cause) {
 		throw new AgentError(
 			'ERR_NATIVE',

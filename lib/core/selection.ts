@@ -1,6 +1,7 @@
 /** Which connections, as the core takes it. */
+
+import type { Settings } from '../options/options.ts';
 import type { NativeSelection } from './native.ts';
-import type { Settings } from './options.ts';
 
 export function selectionOf(settings: Settings): NativeSelection {
 	const { families, zones, exclude, protocols, mark, netns } = settings;

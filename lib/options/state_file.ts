@@ -1,7 +1,7 @@
 /** Whether the state file can be written, asked at the start: the core writes it for the first time a minute later. */
 import { accessSync, constants, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { AgentError, codeOf, messageOf } from './errors.ts';
+import { AgentError, codeOf, messageOf } from '../errors.ts';
 import { isFolder } from './folder.ts';
 
 /** Throws ERR_STATE_FILE. The file need not exist; its folder must, and take the new file that replaces it. */

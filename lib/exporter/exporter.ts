@@ -1,10 +1,9 @@
 /**
- * The exporter as programs see it: `start`, `stop`, `stats` and typed events around one `Lifetime` at a time.
+ * The exporter as programs see it: `start`, `stop`, `stats` and typed events around one `Run` at a time.
  */
 import { EventEmitter } from 'node:events';
-import { AgentError, codeOf, OptionError, toError } from './errors.ts';
-import { type ExporterEvents, type ExporterState, type ExporterStats, tell } from './events.ts';
-import { Lifetime } from './lifetime.ts';
+import { AgentError, codeOf, OptionError, toError } from '../errors.ts';
+import { EXPECTED_FIELDS, haveNames } from '../names/pods.ts';
 import {
 	type OptionsInput,
 	type Pod,
@@ -12,8 +11,9 @@ import {
 	resolveOptions,
 	resolvePods,
 	type Settings,
-} from './options.ts';
-import { EXPECTED_FIELDS, haveNames } from './pods.ts';
+} from '../options/options.ts';
+import { type ExporterEvents, type ExporterState, type ExporterStats, tell } from './events.ts';
+import { Run } from './run.ts';
 
 /** Options of `new FlowExporter()`: those of `run` in camelCase; a number is milliseconds. */
 export interface ExporterOptions extends OptionsInput {
@@ -30,7 +30,7 @@ export class FlowExporter extends EventEmitter<ExporterEvents> {
 	/** Those of `setPods`, also for the next start. */
 	#pods: Pod[] | undefined;
 	#state: ExporterState = 'new';
-	#run: Lifetime | undefined;
+	#run: Run | undefined;
 	#starting: Promise<void> | undefined;
 	/** The start that waits for a stop to end, unless another stop has called it off. */
 	#waiting: object | undefined;
@@ -73,7 +73,7 @@ export class FlowExporter extends EventEmitter<ExporterEvents> {
 		this.#state = 'starting';
 		let told = false;
 		const settings = this.#pods === undefined ? this.settings : { ...this.settings, pods: this.#pods };
-		const run = new Lifetime(settings, this, (error) => {
+		const run = new Run(settings, this, (error) => {
 			told = true;
 			this.#failed(error);
 		});
@@ -135,9 +135,7 @@ export class FlowExporter extends EventEmitter<ExporterEvents> {
 	}
 
 	stats(): ExporterStats {
-		return (
-			this.#run?.stats(this.#state) ?? new Lifetime(this.settings, this, () => undefined).stats(this.#state)
-		);
+		return this.#run?.stats(this.#state) ?? new Run(this.settings, this, () => undefined).stats(this.#state);
 	}
 
 	/** Reads certificates anew: sessions over TLS move to new connections without losing anything. */

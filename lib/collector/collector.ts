@@ -7,18 +7,12 @@
  * iterating, or as JSON text by `chunks()`.
  */
 import { EventEmitter } from 'node:events';
-import {
-	type DecodedSession,
-	type Intake,
-	openFile,
-	openListener,
-	type Source,
-} from './collector/listeners.ts';
-import { AgentError, messageOf, OptionError } from './errors.ts';
-import { tell } from './events.ts';
-import { native } from './native.ts';
-import type { FileTarget, NetworkTarget } from './target.ts';
-import { formatTarget, parseTarget, TARGET_SYNTAX } from './target.ts';
+import { native } from '../core/native.ts';
+import { AgentError, messageOf, OptionError } from '../errors.ts';
+import { tell } from '../exporter/events.ts';
+import type { FileTarget, NetworkTarget } from '../options/target.ts';
+import { formatTarget, parseTarget, TARGET_SYNTAX } from '../options/target.ts';
+import { type DecodedSession, type Intake, openFile, openListener, type Source } from './listeners.ts';
 
 /** One IPFIX data record: elements by registry name, its message under `message`. An options record has `scope`. */
 export interface FlowRecord {

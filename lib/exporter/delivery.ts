@@ -5,10 +5,11 @@
  * failed or stalled and at least one settled it, or by `rollback`, when all of them failed. The export loop (`pump`) is
  * driven by the source's next deadline and by sessions that have room again, never by a fixed tick.
  */
-import { toError } from './errors.ts';
-import type { NativeBatch, NativeExporter } from './native.ts';
-import type { Amount, Parcel } from './transport/parcel.ts';
-import type { Session } from './transport/session.ts';
+
+import type { NativeBatch, NativeExporter } from '../core/native.ts';
+import { toError } from '../errors.ts';
+import type { Amount, Parcel } from '../transport/parcel.ts';
+import type { Session } from '../transport/session.ts';
 
 export type BatchSource = Pick<NativeExporter, 'nextDeadline' | 'takeBatch' | 'commit' | 'rollback'>;
 

@@ -2,8 +2,8 @@
  * The names under which Antrea's own exporter tells the same, for dashboards that exist. Only in the antrea profile.
  */
 import { Gauge, Histogram, type Registry } from 'prom-client';
-import type { ExporterStats } from './events.ts';
-import type { FlowExporter } from './exporter.ts';
+import type { ExporterStats } from '../exporter/events.ts';
+import type { FlowExporter } from '../exporter/exporter.ts';
 
 const PREFIX = 'antrea_agent_';
 

@@ -1,7 +1,8 @@
 /** What a poll shows that its owner should know of: a full table, and a selection that selects nothing. */
+
+import type { NativeStats } from '../core/native.ts';
+import type { Settings } from '../options/options.ts';
 import type { PollSummary } from './events.ts';
-import type { NativeStats } from './native.ts';
-import type { Settings } from './options.ts';
 
 export class PollWarnings {
 	readonly #zones: readonly number[];

@@ -5,19 +5,19 @@
  * and rare events, which become the exporter's. Read `SessionHost` and `SessionListener` (transport/session_host.ts).
  */
 import type { EventEmitter } from 'node:events';
+import { type NativeExporter, native, type OwnSession } from '../core/native.ts';
+import { AgentError } from '../errors.ts';
+import { haveNames } from '../names/pods.ts';
+import type { Settings } from '../options/options.ts';
+import { createSession } from '../transport/create.ts';
+import { add, nothing, type Parcel } from '../transport/parcel.ts';
+import type { Session } from '../transport/session.ts';
+import type { SessionHost, SessionListener, SessionStats } from '../transport/session_host.ts';
+import { TlsSession } from '../transport/tls.ts';
 import type { Delivery } from './delivery.ts';
-import { AgentError } from './errors.ts';
 import { type ExporterEvents, tell } from './events.ts';
-import { type NativeExporter, native, type OwnSession } from './native.ts';
-import type { Settings } from './options.ts';
-import { haveNames } from './pods.ts';
-import { createSession } from './transport/create.ts';
-import { add, nothing, type Parcel } from './transport/parcel.ts';
-import type { Session } from './transport/session.ts';
-import type { SessionHost, SessionListener, SessionStats } from './transport/session_host.ts';
-import { TlsSession } from './transport/tls.ts';
 
-export class Collectors implements SessionHost, SessionListener {
+export class Sessions implements SessionHost, SessionListener {
 	readonly window: number;
 	readonly sessions: readonly Session[];
 	readonly #settings: Settings;

@@ -4,7 +4,7 @@
  * Data enters as `ParsedCollector` and leaves as `CollectorSettings`. An option that the collector's transport does not
  * use is an error: somebody who gives authorities and writes `tcp://` would otherwise send in the clear.
  */
-import { OptionError } from './errors.ts';
+import { OptionError } from '../errors.ts';
 import { isFolder } from './folder.ts';
 import { isPemText } from './pem.ts';
 import type { Parsed, ParsedCollector } from './schema.ts';

@@ -7,14 +7,14 @@
 
 import { hostname } from 'node:os';
 import type { z } from 'zod';
-import { type CollectorSettings, collectorSettings, withoutUndefined } from './collector_settings.ts';
-import { OptionError } from './errors.ts';
-import { EXPECTED_FIELDS, haveNames, type Pod, podsSchema } from './pods.ts';
+import { OptionError } from '../errors.ts';
+import { EXPECTED_FIELDS, haveNames, type Pod, podsSchema } from '../names/pods.ts';
 import { type Parsed, schemaFor } from './schema.ts';
+import { type CollectorSettings, collectorSettings, withoutUndefined } from './target_settings.ts';
 
-export type { CollectorSettings } from './collector_settings.ts';
-export type { Pod, PodInput } from './pods.ts';
+export type { Pod, PodInput } from '../names/pods.ts';
 export type { CollectorInput, DurationInput, OptionsInput } from './schema.ts';
+export type { CollectorSettings } from './target_settings.ts';
 
 type Required_<T, K extends keyof T> = { [P in K]-?: NonNullable<T[P]> };
 

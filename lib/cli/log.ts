@@ -1,6 +1,6 @@
 /** The program's log: JSON lines or short text on stderr. Nothing of the library logs; the commands do. */
 import { type Logger, pino } from 'pino';
-import type { FlowExporter } from './exporter.ts';
+import type { FlowExporter } from '../exporter/exporter.ts';
 import { writeStderr } from './stderr.ts';
 
 export type { Logger } from 'pino';

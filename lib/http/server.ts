@@ -4,10 +4,10 @@
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { Registry } from 'prom-client';
-import { AgentError, codeOf } from './errors.ts';
-import type { FlowExporter } from './exporter.ts';
-import { registryOf } from './metrics_registry.ts';
-import { formatEndpoint } from './target.ts';
+import { AgentError, codeOf } from '../errors.ts';
+import type { FlowExporter } from '../exporter/exporter.ts';
+import { formatEndpoint } from '../options/target.ts';
+import { registryOf } from './metrics.ts';
 
 const ALIVE_SLACK_MS = 60_000;
 

@@ -3,12 +3,16 @@
  * the collectors.
  *
  * Data comes from the core as batches of finished messages and leaves through sessions; through this file pass only
- * counters and rare events. Read `Delivery` and `Collectors` first.
+ * counters and rare events. Read `Delivery` and `Sessions` first.
  */
 import type { EventEmitter } from 'node:events';
-import { Collectors, formatOf } from './collectors.ts';
+import { nativeConfig } from '../core/config.ts';
+import { type NativeExporter, type NativeNotice, type NativeStats, native } from '../core/native.ts';
+import { AgentError, codeOf, messageOf, toError } from '../errors.ts';
+import type { Pod, Settings } from '../options/options.ts';
+import { checkStateFile } from '../options/state_file.ts';
+import { type Amount, add, nothing } from '../transport/parcel.ts';
 import { Delivery } from './delivery.ts';
-import { AgentError, codeOf, messageOf, toError } from './errors.ts';
 import {
 	type ExporterEvents,
 	type ExporterState,
@@ -17,26 +21,22 @@ import {
 	lossesOf,
 	tell,
 } from './events.ts';
-import { type NativeExporter, type NativeNotice, type NativeStats, native } from './native.ts';
-import { nativeConfig } from './native_config.ts';
-import type { Pod, Settings } from './options.ts';
 import { PollWarnings } from './poll_warnings.ts';
 import { PollScheduler } from './scheduler.ts';
-import { checkStateFile } from './state_file.ts';
+import { formatOf, Sessions } from './sessions.ts';
 import { within } from './time_limit.ts';
-import { type Amount, add, nothing } from './transport/parcel.ts';
 
 const SUMMARY_MS = 1_000;
 const LONGEST_SAVE_MS = 5_000;
 const LARGEST_MESSAGE = 65_535;
 
 /** One life of an exporter, from a start to its stop. */
-export class Lifetime {
+export class Run {
 	readonly ended: Promise<void>;
 	readonly #settings: Settings;
 	readonly #events: EventEmitter<ExporterEvents>;
 	readonly #fatal: (error: Error) => void;
-	readonly #collectors: Collectors;
+	readonly #sessions: Sessions;
 	readonly #ledger = new Ledger();
 	readonly #pollWarnings: PollWarnings;
 	#native: NativeExporter | undefined;
@@ -61,7 +61,7 @@ export class Lifetime {
 		this.#settings = settings;
 		this.#events = events;
 		this.#fatal = fatal;
-		this.#collectors = new Collectors(settings, events, (error) => this.#failed(error));
+		this.#sessions = new Sessions(settings, events, (error) => this.#failed(error));
 		this.#pollWarnings = new PollWarnings(settings, (code, message) => this.#warn(code, message));
 		this.ended = new Promise((resolve) => {
 			this.#end = resolve;
@@ -77,7 +77,7 @@ export class Lifetime {
 		this.#native = exporter;
 		// A format that cannot be is an error of the options, not of a session.
 		exporter.addFormat(formatOf(this.#settings, LARGEST_MESSAGE));
-		this.#delivery = new Delivery(exporter, this.#collectors.sessions, {
+		this.#delivery = new Delivery(exporter, this.#sessions.sessions, {
 			mode: this.#settings.delivery,
 			batchRecords: this.#settings.batchRecords,
 			exported: (amount) => this.#ledger.addExported(amount),
@@ -104,7 +104,7 @@ export class Lifetime {
 			this.#started = { resolve, reject };
 		});
 		this.#delivery.start();
-		this.#collectors.start(exporter, this.#delivery);
+		this.#sessions.start(exporter, this.#delivery);
 		this.#scheduler.start();
 		await firstPoll;
 	}
@@ -128,12 +128,12 @@ export class Lifetime {
 				this.#delivery?.stop();
 				clearInterval(this.#summaryTimer);
 				// What they still hold fails here, and is rolled back before the rest is counted.
-				this.#collectors.close();
+				this.#sessions.close();
 				if (exporter !== undefined) await this.#countTheRest(exporter);
 			} finally {
 				exporter?.close();
 				this.#native = undefined;
-				this.#collectors.release();
+				this.#sessions.release();
 				this.#waker.call = ignoreWake;
 				this.#summarize();
 				this.#end();
@@ -151,10 +151,10 @@ export class Lifetime {
 			// A poll that takes long leaves as much time for what is known already.
 			await within(this.#settings.gracePeriod / 2, this.#scheduler?.last() ?? Promise.resolve());
 			exporter.beginStop();
-			this.#collectors.retryNow();
+			this.#sessions.retryNow();
 			await Promise.race([this.#delivery?.flush(), grace]);
 			this.#delivery?.stop();
-			await Promise.race([this.#collectors.drain(), grace]);
+			await Promise.race([this.#sessions.drain(), grace]);
 		} finally {
 			clearTimeout(timer);
 		}
@@ -189,16 +189,16 @@ export class Lifetime {
 	}
 
 	renewCertificates(): void {
-		this.#collectors.renewCertificates();
+		this.#sessions.renewCertificates();
 	}
 
 	ownsEndpoint(address: string, port: number): boolean {
-		return this.#collectors.ownsEndpoint(address, port);
+		return this.#sessions.ownsEndpoint(address, port);
 	}
 
 	stats(state: ExporterState): ExporterStats {
 		const table = this.#native?.stats() ?? this.#lastTable;
-		const collectors = this.#collectors.stats();
+		const collectors = this.#sessions.stats();
 		return {
 			state,
 			table,
@@ -207,7 +207,7 @@ export class Lifetime {
 			lastPollAttempt: this.#lastPollAttempt,
 			exportLag: this.#delivery?.lagMs ?? 0,
 			batchesInFlight: this.#delivery?.batches ?? 0,
-			lastReloadSuccessful: this.#collectors.lastReloadSuccessful,
+			lastReloadSuccessful: this.#sessions.lastReloadSuccessful,
 			exported: { ...this.#ledger.exported },
 			losses: lossesOf(table?.losses ?? [], collectors),
 			collectors,

@@ -1,8 +1,8 @@
 /** What the exporter tells: its events, its snapshot, and the sums between two summaries. */
 import type { EventEmitter } from 'node:events';
-import type { NativeLoss, NativeNotice, NativeStats } from './native.ts';
-import type { Amount } from './transport/parcel.ts';
-import type { SessionStats } from './transport/session_host.ts';
+import type { NativeLoss, NativeNotice, NativeStats } from '../core/native.ts';
+import type { Amount } from '../transport/parcel.ts';
+import type { SessionStats } from '../transport/session_host.ts';
 
 export type PollSummary = NonNullable<NativeNotice['poll']>;
 

@@ -1,6 +1,7 @@
 /** What the core needs of the options. */
+
+import type { Settings } from '../options/options.ts';
 import type { NativeConfig } from './native.ts';
-import type { Settings } from './options.ts';
 import { selectionOf } from './selection.ts';
 
 export function nativeConfig(settings: Settings): NativeConfig {

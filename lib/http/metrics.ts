@@ -3,11 +3,11 @@
  * collected as they come.
  */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import type { ExporterStats } from './events.ts';
-import type { FlowExporter } from './exporter.ts';
+import { native } from '../core/native.ts';
+import type { ExporterStats } from '../exporter/events.ts';
+import type { FlowExporter } from '../exporter/exporter.ts';
+import type { Settings } from '../options/options.ts';
 import { antreaMetrics } from './metrics_antrea.ts';
-import { native } from './native.ts';
-import type { Settings } from './options.ts';
 
 const PREFIX = 'conntrack_ipfix_';
 const POLL_BUCKETS = [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10];

@@ -4,8 +4,8 @@
  */
 import { isIP, isIPv4 } from 'node:net';
 import { z } from 'zod';
+import { podsSchema } from '../names/pods.ts';
 import { checkMilliseconds, DURATION_SYNTAX, parseDuration } from './duration.ts';
-import { podsSchema } from './pods.ts';
 import { parseEndpoint, parseTarget, TARGET_SYNTAX, type Target } from './target.ts';
 
 /** A number is milliseconds (JavaScript only); a string needs a unit. */
