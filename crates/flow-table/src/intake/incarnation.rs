@@ -24,6 +24,10 @@ impl FlowTable {
         if let Some(slot) = found.exact {
             return self.observe_exact(slot, &found, it, admission);
         }
+        let destroyed = self.remembered.destroyed(&it.key, it.hash);
+        if destroyed.is_some_and(|stamp| before(asked, stamp)) || self.polls.is_blind(it.request) {
+            return; // Rule (b).
+        }
         if let Some(slot) = found.similar {
             return self.observe_known(slot, it, admission);
         }
@@ -33,10 +37,6 @@ impl FlowTable {
         }
         if self.config.events && it.seen.status & DYING != 0 {
             return; // Its DESTROY is on the way and tells all.
-        }
-        let destroyed = self.remembered.destroyed(&it.key, it.hash);
-        if destroyed.is_some_and(|stamp| before(asked, stamp)) || self.polls.is_blind(it.request) {
-            return; // Rule (b).
         }
         if let Some(slot) = found.current {
             let newer = self

@@ -35,7 +35,7 @@ struct Writing {
 
 #[derive(Clone)]
 struct File {
-    written_ns: u64,
+    seen_until: Now,
     entries: Vec<StateEntry>,
     snapshot: Snapshot,
 }
@@ -155,7 +155,7 @@ impl World {
             confirm_absent: self.setup.marked,
         });
         if let Some(file) = file {
-            table.begin_import(file.written_ns);
+            table.begin_import(file.seen_until);
             file.entries
                 .chunks(2)
                 .for_each(|some| table.import_state(some));
@@ -179,7 +179,6 @@ impl World {
             self.finish(ending == Ending::Clean)?;
             if let Some(run) = &mut self.run {
                 run.writing = None;
-                run.table.end_export_state();
             }
             self.save(usize::MAX)?;
         }
@@ -479,7 +478,7 @@ impl World {
                 Kind::Destroy => super::ledger::Way::Destroy,
                 _ => super::ledger::Way::New,
             };
-            if kind != Kind::Update || !closed {
+            if kind != Kind::Update {
                 let asked = self.ledger.calls;
                 self.ledger
                     .shown(&self.kernel.everybody, &sight, way, asked);
@@ -487,8 +486,8 @@ impl World {
             self.call(Some(sight.who), [0; 2], |table| {
                 let mut names = |seen: &Observation| name(seen, own, marked);
                 match kind {
-                    Kind::Update if closed => table.look_again(&sight.seen, now),
-                    Kind::New | Kind::Update => {
+                    Kind::Update => table.look_again(scope, &sight.seen, now),
+                    Kind::New => {
                         table.created(scope, &sight.seen, &mut names, now);
                     }
                     Kind::Destroy => table.destroyed(scope, &sight.seen, &mut names, now),
@@ -705,10 +704,11 @@ impl World {
         let Some(run) = self.run.as_mut().filter(|run| run.polled) else {
             return Ok(());
         };
+        let seen_until = run.table.seen_until();
         let writing = run.writing.get_or_insert_with(|| Writing {
             cursor: StateCursor::default(),
             file: File {
-                written_ns: now.wall_ns,
+                seen_until: seen_until.unwrap_or(now),
                 entries: Vec::new(),
                 snapshot: self.ledger.snapshot(),
             },
@@ -742,7 +742,6 @@ impl World {
                 file.entries.push(entry);
             }
             if progress == Progress::Done {
-                run.table.end_export_state();
                 self.file = run.writing.take().map(|writing| writing.file);
                 return Ok(());
             }
