@@ -44,6 +44,15 @@ pub(crate) struct Clock {
 }
 
 impl Clock {
+    /// Of a run that began then; at zero that is not known.
+    pub(crate) fn new(began: Now) -> Self {
+        let mut clock = Self::default();
+        if began.wall_ns != 0 {
+            clock.note(began);
+        }
+        clock
+    }
+
     /// Takes notice of a moment.
     #[inline]
     pub(crate) fn note(&mut self, now: Now) {

@@ -58,6 +58,11 @@ impl Export {
         self.search.is_some()
     }
 
+    /// Batches were dropped, and are to be rolled back by the next call.
+    pub(crate) fn any_dropped(&self) -> bool {
+        self.returns.any()
+    }
+
     /// One more was refused; `most`: as many may be held.
     pub(crate) fn want_room(&mut self, most: usize) {
         self.room_wanted = (self.room_wanted + 1).min(most);

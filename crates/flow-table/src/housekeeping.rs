@@ -28,10 +28,10 @@ pub(crate) struct Housekeeping {
 }
 
 impl Housekeeping {
-    /// A complete poll has ended: what it did not show has.
-    pub(crate) fn sweep_after(&mut self, poll: Poll, began: Now) {
+    /// A complete poll has ended: what it did not show has; what `former`, the one before, did not show either is forgotten.
+    pub(crate) fn sweep_after(&mut self, poll: Poll, former: Option<u32>, began: Now) {
         self.sweeps.retain(|sweep| !sweep.is_of(poll.scope));
-        self.sweeps.push_back(Sweep::new(poll, began));
+        self.sweeps.push_back(Sweep::new(poll, former, began));
     }
 }
 

@@ -31,8 +31,8 @@ pub(crate) struct Polls {
 struct ScopeState {
     /// A poll of it was begun.
     polled: bool,
-    /// When the last complete poll began.
-    complete: Option<Now>,
+    /// The last complete poll: its number, and when it began.
+    complete: Option<(u32, Now)>,
     /// Of the poll under way, and of the last complete one.
     now: Refusals,
     last: Refusals,
@@ -83,8 +83,8 @@ impl Polls {
         self.running.iter().any(|(running, _)| *running == poll)
     }
 
-    /// Ends a pass; when it began, if it was complete (and was running).
-    pub(crate) fn end(&mut self, poll: Poll, complete: bool) -> Option<Now> {
+    /// Ends a pass; if it was complete (and was running), when it began, and the number of the complete one before it.
+    pub(crate) fn end(&mut self, poll: Poll, complete: bool) -> Option<(Now, Option<u32>)> {
         let running = &self.running;
         let at = running.iter().position(|(running, _)| *running == poll)?;
         let (_, began) = self.running.swap_remove(at);
@@ -92,21 +92,32 @@ impl Polls {
             return None;
         }
         let scope = self.scope_mut(poll.scope);
-        scope.complete = Some(began);
+        let former = scope.complete.replace((poll.sequence, began));
         scope.last = scope.now;
-        Some(began)
+        Some((began, former.map(|(sequence, _)| sequence)))
     }
 
-    /// When the last complete poll of a scope began.
-    pub(crate) fn complete(&self, scope: Scope) -> Option<Now> {
-        self.scopes.get(usize::from(scope.0))?.complete
+    /// The scope had a complete poll.
+    pub(crate) fn any_complete(&self, scope: Scope) -> bool {
+        let scope = self.scopes.get(usize::from(scope.0));
+        scope.is_some_and(|scope| scope.complete.is_some())
+    }
+
+    /// Every scope had a complete poll that was begun after this request.
+    pub(crate) fn all_complete_since(&self, request: u32) -> bool {
+        let since = |scope: &ScopeState| {
+            scope
+                .complete
+                .is_some_and(|(sequence, _)| before(request, sequence))
+        };
+        self.scopes.iter().filter(|scope| scope.polled).all(since)
     }
 
     /// The earliest of these moments over the scopes: what began before it has been seen.
     pub(crate) fn seen_until(&self) -> Option<Now> {
         let mut earliest: Option<Now> = None;
         for scope in self.scopes.iter().filter(|scope| scope.polled) {
-            let complete = scope.complete?;
+            let (_, complete) = scope.complete?;
             if earliest.is_none_or(|it| complete.monotonic_ms < it.monotonic_ms) {
                 earliest = Some(complete);
             }

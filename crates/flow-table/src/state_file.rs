@@ -41,6 +41,8 @@ pub struct StateCursor {
 #[derive(Default)]
 pub(crate) struct Import {
     seen_until: Option<Now>,
+    /// The request after which another complete poll of each scope is to be waited for.
+    waiting: Option<u32>,
     /// The segment from which on what met no connection is to be dropped.
     dropping: Option<usize>,
 }
@@ -95,7 +97,7 @@ impl FlowTable {
             zeroed,
             record_end_s: connection.record_end_s,
             recorded: connection.has(flag::RECORDED),
-            done: connection.state() == State::Done,
+            done: connection.has(flag::END_TOLD),
         })
     }
 
@@ -147,9 +149,23 @@ impl FlowTable {
         }
     }
 
-    /// After the first complete poll of every scope: entries that met no connection are dropped by `work`, in slices.
+    /// After the first complete poll of every scope: entries that meet no connection in another one either are dropped by
+    /// `work`, in slices.
     pub fn end_import(&mut self) {
-        self.import.dropping = Some(0);
+        self.import.waiting = Some(self.polls.last_request());
+    }
+
+    /// A complete poll has ended.
+    pub(crate) fn go_on_with_import(&mut self) {
+        let complete = |request: &u32| self.polls.all_complete_since(*request);
+        if self
+            .import
+            .waiting
+            .take_if(|request| complete(request))
+            .is_some()
+        {
+            self.import.dropping = Some(0);
+        }
     }
 
     /// One slice of that; true: there is more.

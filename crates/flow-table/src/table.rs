@@ -52,7 +52,7 @@ impl FlowTable {
             idle: config.idle_timeout_ms,
         };
         Self {
-            clock: Clock::default(),
+            clock: Clock::new(config.agent_start),
             store: Store::new(seed.clone()),
             remembered: Remembered::new(seed, config.max_connections),
             queues: Queues::new(timeouts, config.when_full == WhenFull::EvictIdle),
@@ -86,10 +86,11 @@ impl FlowTable {
     /// a DESTROY before the entry leaves the dumps, so that what is missing then has really lost its DESTROY.
     pub fn end_poll(&mut self, poll: Poll, complete: bool, now: Now) {
         self.enter(now);
-        if let Some(began) = self.polls.end(poll, complete) {
+        if let Some((began, former)) = self.polls.end(poll, complete) {
             let refused = self.polls.refusals().connections;
             self.export.limit_room_wanted(refused);
-            self.housekeeping.sweep_after(poll, began);
+            self.housekeeping.sweep_after(poll, former, began);
+            self.go_on_with_import();
         }
     }
 
@@ -104,7 +105,7 @@ impl FlowTable {
     /// found nothing, the answer is later or exact. None: nothing is queued.
     #[must_use]
     pub fn next_deadline(&self) -> Option<u64> {
-        if self.export.is_searching() {
+        if self.export.is_searching() || self.export.any_dropped() {
             return Some(0);
         }
         self.queues.next_deadline()

@@ -67,12 +67,15 @@ impl FlowTable {
         connection.exported = plus(&connection.exported, &item.deltas);
         connection.record_end_s = item.record_end_s;
         connection.set(flag::RECORDED);
-        connection.clear(flag::FRESH | flag::STOPPING);
+        connection.clear(flag::FRESH | flag::AT_ONCE);
         let left = connection.presence() == Presence::Left;
         let its_end =
             item.reason == EndReason::EndDetected || (item.reason == EndReason::Forced && left);
         match connection.state() {
             State::Ended | State::Done if its_end => self.end_settled(slot, now),
+            State::Ended if connection.has(flag::END_TOLD) && !connection.unexported() => {
+                self.end_settled(slot, now);
+            }
             // It ended while an earlier record was in flight: now its own.
             State::Ended | State::Done => {
                 connection.since_ms = Millis::new(now.monotonic_ms);
@@ -130,7 +133,7 @@ impl FlowTable {
         if self.store.get(slot).is_some_and(Connection::unexported)
             && let Some(connection) = self.store.get_mut(slot)
         {
-            connection.set(flag::STOPPING);
+            connection.set(flag::AT_ONCE);
             self.enqueue(slot);
         }
     }

@@ -99,13 +99,13 @@ impl FlowTable {
 
     fn due(&self, connection: &Connection, now: Now) -> Due {
         match connection.state() {
-            State::Ended if connection.presence() == Presence::Left => {
+            State::Done if !connection.unexported() => return Due::Nothing,
+            State::Ended | State::Done if connection.presence() == Presence::Left => {
                 return Due::Record(EndReason::Forced);
             }
-            State::Ended => return Due::Record(EndReason::EndDetected),
-            State::Done if connection.unexported() => return Due::Record(EndReason::EndDetected),
-            State::Done | State::Idle | State::Free => return Due::Nothing,
-            State::Live if connection.has(flag::STOPPING) => return Due::Record(EndReason::Forced),
+            State::Ended | State::Done => return Due::Record(EndReason::EndDetected),
+            State::Idle | State::Free => return Due::Nothing,
+            State::Live if connection.has(flag::AT_ONCE) => return Due::Record(EndReason::Forced),
             State::Live if self.export.stopping => return Due::Nothing,
             State::Live => {}
         }

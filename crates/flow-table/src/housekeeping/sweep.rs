@@ -16,15 +16,18 @@ const DESTROY_DELAY_MS: u64 = 120_000;
 #[derive(Clone, Copy)]
 pub(super) struct Sweep {
     poll: Poll,
+    /// The complete poll of the scope before it.
+    former: Option<u32>,
     began: Now,
     slots: Option<Scan>,
     segment: usize,
 }
 
 impl Sweep {
-    pub(super) fn new(poll: Poll, began: Now) -> Self {
+    pub(super) fn new(poll: Poll, former: Option<u32>, began: Now) -> Self {
         Self {
             poll,
+            former,
             began,
             slots: Some(Scan::default()),
             segment: 0,
@@ -74,13 +77,15 @@ impl FlowTable {
             let since_ms = connection.since_ms.get();
             let over = connection.presence() == Presence::Destroyed
                 || sweep.began.monotonic_ms >= since_ms.saturating_add(DESTROY_DELAY_MS);
-            let free = over && state == State::Done && !connection.is_in_flight();
+            let done = state == State::Done && !connection.unexported();
+            let free = over && done && !connection.is_in_flight();
             if free {
                 self.free(slot);
             }
             return free;
         }
-        if !before(connection.stamp, sweep.poll.sequence) {
+        let left = connection.presence() == Presence::Left;
+        if left || !before(connection.stamp, sweep.poll.sequence) {
             return false;
         }
         if self.config.confirm_absent && matches!(state, State::Live | State::Idle) {
@@ -96,7 +101,10 @@ impl FlowTable {
         let confirm_absent = self.config.confirm_absent;
         let polls = &self.polls;
         let keep = |past: &Past| {
-            let shown = !before(past.stamp, sweep.poll.sequence);
+            // One dump may miss what is there: two in a row do not.
+            let shown = sweep
+                .former
+                .is_none_or(|former| !before(past.stamp, former));
             match past.why {
                 Why::Restored => Keep::Yes,
                 _ if past.scope != sweep.poll.scope.0 => Keep::Yes,

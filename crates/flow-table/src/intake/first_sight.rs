@@ -28,9 +28,18 @@ pub(super) struct Baseline {
 impl FlowTable {
     /// An incarnation that has no slot.
     pub(crate) fn first_sight(&mut self, it: &Sighting<'_>, admission: &mut impl Admission) {
+        let baseline = self.unknown(it);
+        self.meet(it, baseline, admission);
+    }
+
+    /// An incarnation that has no slot, and that began while another one of its tuple had been seen.
+    pub(super) fn successor(&mut self, it: &Sighting<'_>, admission: &mut impl Admission) {
+        self.meet(it, Baseline::new(), admission);
+    }
+
+    fn meet(&mut self, it: &Sighting<'_>, unknown: Baseline, admission: &mut impl Admission) {
         let Some(past) = self.recall(it) else {
-            let baseline = self.unknown(it);
-            return self.come_in(it, baseline, admission);
+            return self.come_in(it, unknown, admission);
         };
         if it.is_shown() && before(it.request.sequence, past.stamp) {
             return; // Rule (d).
@@ -76,8 +85,8 @@ impl FlowTable {
             .start()
             .map(|start| self.clock.monotonic_of(start, it.now));
         let older = match began {
-            Some(began) => began < self.older_before(it.now),
-            None => it.is_shown() && self.polls.complete(it.request.scope).is_none(),
+            Some(began) => began < self.older_before(),
+            None => it.is_shown() && !self.polls.any_complete(it.request.scope),
         };
         if older && self.config.initial_delta == InitialDelta::Zero {
             return Baseline {
@@ -85,18 +94,13 @@ impl FlowTable {
                 ..Baseline::default()
             };
         }
-        Baseline {
-            moved: true,
-            ..Baseline::default()
-        }
+        Baseline::new()
     }
 
     /// Monotonic ms; what began before it is older than the agent.
-    fn older_before(&self, now: crate::Now) -> i64 {
-        match self.import.seen_until() {
-            Some(seen) => seen.monotonic_ms as i64,
-            None => self.clock.monotonic_of(self.config.agent_start_ns, now),
-        }
+    fn older_before(&self) -> i64 {
+        let moment = self.import.seen_until().unwrap_or(self.config.agent_start);
+        moment.monotonic_ms as i64
     }
 
     /// Takes it in, if it may and there is room.
@@ -109,7 +113,7 @@ impl FlowTable {
         let Some(names) = admission.admit(it.seen) else {
             return;
         };
-        if !self.has_room(true) {
+        if !baseline.done && !self.has_room(true) {
             return self.refuse(it, &baseline);
         }
         self.remembered.remove(&it.key, it.hash, it.identity());
@@ -150,6 +154,7 @@ impl FlowTable {
             (kernel_start, flag::KERNEL_START),
             (!accounted && baseline.moved, flag::MOVED),
             (baseline.recorded, flag::RECORDED),
+            (baseline.done, flag::END_TOLD),
         ];
         for (_, flags) in facts.iter().filter(|(holds, _)| *holds) {
             connection.set(*flags);
@@ -158,10 +163,8 @@ impl FlowTable {
             connection.put_presence(Presence::Destroyed);
         }
         let state = match () {
-            () if it.is_destroy() => State::Ended,
-            // It goes on, although its end was told.
-            () if baseline.done && connection.unexported() && !seen.is_closed() => State::Live,
             () if baseline.done => State::Done,
+            () if it.is_destroy() => State::Ended,
             () if seen.is_closed() => State::Ended,
             () => State::Live,
         };
@@ -178,6 +181,7 @@ impl FlowTable {
         self.intake.added += 1;
         self.set_state(slot, state);
         match state {
+            State::Done if it.is_destroy() => self.leave_done(slot, now),
             State::Done => {
                 self.keep_within_bound(slot);
                 self.move_done(slot);
@@ -195,6 +199,14 @@ impl FlowTable {
 }
 
 impl Baseline {
+    /// Nothing was exported.
+    fn new() -> Self {
+        Self {
+            moved: true,
+            ..Self::default()
+        }
+    }
+
     /// Goes on from where it was left.
     fn of(past: Past) -> Self {
         Self {

@@ -46,8 +46,9 @@ impl FlowTable {
             if newer {
                 return; // Rule (d).
             }
-            self.replace(slot, it);
-        } else if let Some(slot) = found.similar_missing {
+            return self.replace(slot, it, admission);
+        }
+        if let Some(slot) = found.similar_missing {
             return self.observe_missed(slot, it, admission);
         }
         self.first_sight(it, admission);
@@ -81,7 +82,7 @@ impl FlowTable {
         };
         let closed = connection.is_closed(it.seen.original.protocol);
         if connection.went_back(it.seen) || (closed && !it.seen.is_closed()) {
-            return self.first_sight(it, admission);
+            return self.successor(it, admission);
         }
         self.come_back(slot);
         self.update(slot, it);
@@ -98,8 +99,7 @@ impl FlowTable {
         let nameless = connection.identity().start_ns.is_none() || it.identity().start_ns.is_none();
         let reopened = connection.is_closed(it.seen.original.protocol) && !it.seen.is_closed();
         if nameless && (connection.went_back(it.seen) || reopened) {
-            self.replace(slot, it);
-            return self.first_sight(it, admission);
+            return self.replace(slot, it, admission);
         }
         if connection.presence() == Presence::Left {
             self.come_back(slot);
@@ -122,13 +122,15 @@ impl FlowTable {
         found
     }
 
-    /// The kernel holds another incarnation now: this one has ended with its last known counters.
-    fn replace(&mut self, slot: u32, it: &Sighting<'_>) {
+    /// The kernel holds another incarnation now: this one has ended with its last known counters, and the other began after
+    /// that was seen.
+    fn replace(&mut self, slot: u32, it: &Sighting<'_>, admission: &mut impl Admission) {
         let stamp = self.polls.newer_than_all();
         if let Some(connection) = self.store.get_mut(slot) {
             connection.stamp = stamp;
         }
         self.end(slot, Some(Presence::Missing), it.now);
+        self.successor(it, admission);
     }
 
     /// It is in the kernel and the selection after all: its end was told too early, or was not told yet.

@@ -2,7 +2,7 @@
 
 use crate::clock::Millis;
 use crate::observation::Now;
-use crate::store::{Connection, Place, Presence, State, Why};
+use crate::store::{Connection, Presence, State, Why, flag};
 use crate::table::FlowTable;
 
 impl FlowTable {
@@ -31,6 +31,13 @@ impl FlowTable {
             return;
         };
         match connection.state() {
+            State::Live | State::Idle if connection.has_ended_for_good() => {
+                self.queues.dequeue(&mut self.store, slot);
+                self.set_state(slot, State::Done);
+                if gone.is_some() {
+                    self.leave_done(slot, now);
+                }
+            }
             State::Live | State::Idle => {
                 self.intake.ended += 1;
                 self.make_urgent(slot, now);
@@ -57,12 +64,19 @@ impl FlowTable {
         self.remember_destroyed(&key, hash, connection.identity(), connection.scope);
     }
 
-    /// Makes a live connection's last record due at once.
+    /// Makes a live connection's last record due at once, or what a done one has left.
     pub(crate) fn make_urgent(&mut self, slot: u32, now: Now) {
         self.queues.dequeue(&mut self.store, slot);
-        self.set_state(slot, State::Ended);
+        let done = |connection: &Connection| connection.state() == State::Done;
+        let done = self.store.get(slot).is_some_and(done);
+        if !done {
+            self.set_state(slot, State::Ended);
+        }
         if let Some(connection) = self.store.get_mut(slot) {
-            connection.forget_stop();
+            connection.clear(flag::AT_ONCE);
+            if done {
+                connection.set(flag::AT_ONCE);
+            }
             connection.since_ms = Millis::new(now.monotonic_ms);
         }
         self.enqueue(slot);
@@ -91,13 +105,16 @@ impl FlowTable {
             return;
         };
         connection.since_ms = Millis::new(now.monotonic_ms);
-        connection.forget_stop();
+        connection.clear(flag::AT_ONCE);
+        if connection.presence() != Presence::Left {
+            connection.set(flag::END_TOLD);
+        }
         let unexported = connection.unexported();
         let open = !connection.is_closed(key.protocol());
         match connection.presence() {
             // It grew while that record was under way.
-            Presence::Left if unexported => self.enqueue(slot),
-            Presence::Held if unexported && open => {
+            Presence::Left if unexported => self.make_urgent(slot, now),
+            Presence::Held if unexported && open && connection.state() == State::Ended => {
                 self.set_state(slot, State::Live);
                 self.enqueue(slot);
             }
@@ -130,12 +147,17 @@ impl FlowTable {
             return;
         };
         if connection.unexported() {
-            if !connection.is_closed(key.protocol())
+            let open = !connection.is_closed(key.protocol());
+            if open
                 && connection.presence() == Presence::Held
-                && connection.place() != Place::InFlight
+                && !connection.is_in_flight()
+                && self.has_room(false)
             {
                 self.queues.dequeue(&mut self.store, slot);
                 self.set_state(slot, State::Live);
+                if let Some(connection) = self.store.get_mut(slot) {
+                    connection.clear(flag::AT_ONCE);
+                }
             }
             self.enqueue(slot);
         }

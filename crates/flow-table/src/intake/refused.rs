@@ -149,7 +149,7 @@ impl FlowTable {
             why,
             kernel_start: connection.has(flag::KERNEL_START),
             recorded: connection.has(flag::RECORDED),
-            done: connection.state() == State::Done,
+            done: connection.has(flag::END_TOLD),
         };
         let hash = self.store.hash(&key);
         self.free(slot);

@@ -60,10 +60,12 @@ pub(crate) mod flag {
     pub(crate) const FRESH: u16 = 1 << 4;
     /// Missing from a filtered dump, or perhaps over, and not yet looked up.
     pub(crate) const SUSPECT: u16 = 1 << 5;
-    /// Its next record has reason 4, because the table stops.
-    pub(crate) const STOPPING: u16 = 1 << 6;
+    /// Its next record is due at once: the table stops, or a done one has something left and the kernel has dropped it.
+    pub(crate) const AT_ONCE: u16 = 1 << 6;
     /// Somebody else zeroed its counters: the store knows how far they had come.
     pub(crate) const ZEROED: u16 = 1 << 7;
+    /// Its end was exported, or counted as lost. It may go on all the same, and then has no other end without something new.
+    pub(crate) const END_TOLD: u16 = 1 << 8;
 }
 
 const PLACE_SHIFT: u32 = 9;
@@ -259,9 +261,14 @@ impl Connection {
         }
     }
 
+    /// Its end was told, and nothing has come since.
+    pub(crate) fn has_ended_for_good(&self) -> bool {
+        self.has(flag::END_TOLD) && !self.unexported() && !self.is_in_flight()
+    }
+
     /// Its record is due at once, before any deadline.
     pub(crate) fn urgent(&self) -> bool {
-        self.state() == State::Ended || self.has(flag::STOPPING)
+        self.state() == State::Ended || self.has(flag::AT_ONCE)
     }
 
     /// Its counters have rested for the idle timeout.
@@ -300,15 +307,10 @@ impl Connection {
         self.clear(flag::FRESH | flag::SUSPECT);
     }
 
-    /// What it has to say at a stop is said, or is its end.
-    pub(crate) fn forget_stop(&mut self) {
-        self.clear(flag::STOPPING);
-    }
-
     /// Nothing is unexported any more.
     pub(crate) fn mark_exported(&mut self) {
         self.exported = self.totals;
-        self.clear(flag::MOVED | flag::STOPPING);
+        self.clear(flag::MOVED | flag::AT_ONCE);
     }
 
     /// Counters of an incarnation never go back, unless somebody zeroes them.

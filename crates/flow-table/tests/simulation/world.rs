@@ -149,7 +149,7 @@ impl World {
                 true => InitialDelta::Total,
                 false => InitialDelta::Zero,
             },
-            agent_start_ns: now.wall_ns,
+            agent_start: now,
             seconds_end_monotonic: self.setup.seconds,
             events: self.setup.events,
             confirm_absent: self.setup.marked,
