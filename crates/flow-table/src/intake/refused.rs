@@ -52,7 +52,7 @@ impl FlowTable {
         match names {
             Some(names) => {
                 self.remembered.remove(&it.key, it.hash, past.identity());
-                self.insert(it, names, Baseline::from_here(past, counters));
+                self.insert(it, names, Baseline::of(past));
             }
             None => {
                 // One that was evicted had its turn.
