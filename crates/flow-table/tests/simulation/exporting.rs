@@ -18,7 +18,8 @@ pub struct Writing {
 /// A state file, and what the judge knew when it was written.
 #[derive(Clone)]
 pub struct File {
-    pub written_ns: u64,
+    /// As the table said when the writing began.
+    pub seen_until: Now,
     pub entries: Vec<StateEntry>,
     pub snapshot: Snapshot,
 }
@@ -129,10 +130,11 @@ impl World {
         let Some(run) = self.run.as_mut().filter(|run| run.polled) else {
             return Ok(());
         };
+        let seen_until = run.table.seen_until();
         let writing = run.writing.get_or_insert_with(|| Writing {
             cursor: StateCursor::default(),
             file: File {
-                written_ns: now.wall_ns,
+                seen_until: seen_until.unwrap_or(now),
                 entries: Vec::new(),
                 snapshot: self.ledger.snapshot(),
             },
@@ -165,7 +167,6 @@ impl World {
                 file.entries.push(entry);
             }
             if progress == Progress::Done {
-                run.table.end_export_state();
                 self.file = run.writing.take().map(|writing| writing.file);
                 return Ok(());
             }

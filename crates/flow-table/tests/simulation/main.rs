@@ -91,6 +91,7 @@ macro_rules! campaigns {
 }
 
 campaigns! {
-    polls: Polls, 600;
-    stops: Stops, 600;
+    polls: Polls, 300; room: Room, 300; events: Events, 300; selections: Selections, 300;
+    state_file: StateFile, 300; stops: Stops, 300; clock: Clock, 300; no_stamps: NoStamps, 300;
+    batches: Batches, 300; slots: Slots, 300; zeroed: Zeroed, 300; moving: Moving, 300; all: All, 1_000;
 }

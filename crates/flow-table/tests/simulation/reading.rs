@@ -219,14 +219,14 @@ impl World {
                 Kind::Destroy => Way::Destroy,
                 _ => Way::New,
             };
-            if kind != Kind::Update || !closed {
+            if kind != Kind::Update {
                 let asked = self.ledger.calls;
                 self.ledger
                     .shown(&self.kernel.everybody, &sight, way, asked, now.monotonic_ms);
             }
             self.call(Some(sight.who), [0; 2], |table| match kind {
-                Kind::Update if closed => table.look_again(&sight.seen, now),
-                Kind::New | Kind::Update => {
+                Kind::Update => table.look_again(scope, &sight.seen, now),
+                Kind::New => {
                     table.created(scope, &sight.seen, &mut names, now);
                 }
                 Kind::Destroy => table.destroyed(scope, &sight.seen, &mut names, now),

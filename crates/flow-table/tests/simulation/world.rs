@@ -121,13 +121,13 @@ impl World {
                 true => InitialDelta::Total,
                 false => InitialDelta::Zero,
             },
-            agent_start_ns: now.wall_ns,
+            agent_start: now,
             seconds_end_monotonic: self.setup.seconds,
             events: self.setup.events,
             confirm_absent: self.setup.marked,
         });
         if let Some(file) = file {
-            table.begin_import(file.written_ns);
+            table.begin_import(file.seen_until);
             file.entries
                 .chunks(2)
                 .for_each(|some| table.import_state(some));
@@ -151,7 +151,6 @@ impl World {
             self.finish(ending == Ending::Clean)?;
             if let Some(run) = &mut self.run {
                 run.writing = None;
-                run.table.end_export_state();
             }
             self.save(usize::MAX)?;
         }
