@@ -30,12 +30,12 @@ pub struct Account {
     last: BTreeMap<usize, Reading>,
     latest: Option<usize>,
     /// Packets and octets of both directions, as losses are counted.
-    least: [u64; 2],
+    pub least: [u64; 2],
     most: Count,
     /// What readings that came out of turn show beyond the last one that did not.
     ahead: Count,
     /// There were such readings since.
-    loose: bool,
+    pub loose: bool,
     first_loose: Option<Count>,
     /// A lookup has said that it is outside the selection now.
     pub left: bool,
@@ -61,7 +61,14 @@ pub struct Account {
     /// The kernel does not hold it any more, and the table was told so.
     pub gone: bool,
     pub held: bool,
+    /// A message that carries labels was among what was shown in this run.
+    pub labelled: bool,
+    pub marks: BTreeSet<u32>,
+    /// When its counters were last seen to move, by any reading.
+    pub moved_ms: u64,
     pub ends: u32,
+    /// Its end may have been counted as left at a stop.
+    pub end_left: bool,
     pub start_ns: Option<u64>,
     pub totals: Count,
     pub in_flight: u32,
@@ -94,6 +101,14 @@ fn greater(mut count: Count, other: Count) -> Count {
         .iter_mut()
         .zip(other)
         .for_each(|(it, other)| *it = (*it).max(other));
+    count
+}
+
+fn lesser(mut count: Count, other: Count) -> Count {
+    count
+        .iter_mut()
+        .zip(other)
+        .for_each(|(it, other)| *it = (*it).min(other));
     count
 }
 
@@ -141,7 +156,11 @@ impl Account {
         let (mut least, mut most) = match (&known, self.latest) {
             (Some(known), _) => self.growth(known, &reading),
             (None, None) => first(shown),
-            (None, Some(latest)) => self.successor(latest, &reading),
+            (None, Some(latest)) => {
+                let (least, most) = self.successor(latest, &reading);
+                // Nor is more of it owed than of one that has no predecessor.
+                (lesser(least, first(shown).0), most)
+            }
         };
         if self.left || self.dropped || !self.ours.contains(&sight.who) {
             least = [0; 4];
@@ -275,6 +294,7 @@ impl Account {
             restored: in_file,
             dropped: !in_file,
             held: false,
+            labelled: false,
             gone: false,
             start_ns: None,
             totals: [0; 4],

@@ -16,6 +16,8 @@ pub struct Setup {
     pub stamps: bool,
     pub counts: bool,
     pub seconds: bool,
+    /// Buffers reach the table whole, not entry by entry.
+    pub whole: bool,
     pub stale_ms: u64,
     pub end: Finale,
 }
@@ -115,6 +117,7 @@ impl History {
             stamps: !(is(Dimension::NoStamps) || (all && dice.once_in(3))),
             counts: !dice.once_in(20),
             seconds: dice.once_in(4),
+            whole: dice.once_in(4),
             stale_ms: dice.one_of(&[5_000, 300_000, 300_000]),
             end: dice.one_of(&[Finale::AllEnds, Finale::AllEnds, Finale::Stop, Finale::Rest]),
         };
@@ -156,7 +159,8 @@ impl Maker {
         match self.dice.below(100) {
             0..42 => self.kernel(),
             42..54 => {
-                let ms = match self.dice.below(4) {
+                let ms = match self.dice.below(5) {
+                    4 if self.dice.once_in(4) => 200_000,
                     0 => 1 + self.dice.below(20),
                     1 | 2 => 100 + self.dice.below(9_000),
                     _ => 10_000 + self.dice.below(80_000),

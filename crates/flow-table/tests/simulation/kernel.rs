@@ -112,6 +112,19 @@ pub fn tuple_of(place: Place) -> Tuple {
     }
 }
 
+/// Some are translated, and labelled.
+pub fn reply_of(place: Place) -> Tuple {
+    let mut reply = tuple_of(place).inverse();
+    if place % 6 >= 4 {
+        reply.destination_port += 1_000;
+    }
+    reply
+}
+
+pub fn labels_of(place: Place) -> [u8; 16] {
+    [if place % 6 >= 4 { place as u8 } else { 0 }; 16]
+}
+
 impl Kernel {
     pub fn new(places: usize, stamps: bool, counts: bool) -> Self {
         Self {
@@ -257,11 +270,6 @@ impl Kernel {
         ];
         let original = tuple_of(place);
         let (zone, reply_zone) = zones_of(place);
-        let mut reply = original.inverse();
-        // Some are translated, and labelled.
-        if place % 6 >= 4 {
-            reply.destination_port += 1_000;
-        }
         let expires = (entry.refreshed_ms + 600_000).saturating_sub(self.ms) / 1000;
         Some(Sight {
             who,
@@ -272,7 +280,7 @@ impl Kernel {
             stamped: self.stamps,
             seen: Observation {
                 original,
-                reply,
+                reply: reply_of(place),
                 zone,
                 reply_zone,
                 id: entry.id,
@@ -284,7 +292,7 @@ impl Kernel {
                 status: 0xe | (who as u32 + 1) << 16,
                 protocol_state: if is_tcp(place) { entry.state } else { 0 },
                 timeout_s: Some(expires as u32),
-                labels: [if place % 6 >= 4 { place as u8 } else { 0 }; 16],
+                labels: labels_of(place),
             },
         })
     }

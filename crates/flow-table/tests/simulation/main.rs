@@ -21,9 +21,14 @@
 
 mod account;
 mod dice;
+mod exporting;
 mod history;
 mod kernel;
 mod ledger;
+mod looking;
+mod reading;
+mod records;
+mod shown;
 mod shrink;
 mod step;
 mod world;

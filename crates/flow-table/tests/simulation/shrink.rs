@@ -139,6 +139,7 @@ fn plainer_setups(setup: &Setup) -> Vec<Setup> {
     with(!setup.stamps, &|it| it.stamps = true);
     with(!setup.counts, &|it| it.counts = true);
     with(setup.seconds, &|it| it.seconds = false);
+    with(setup.whole, &|it| it.whole = false);
     with(setup.stale_ms != 300_000, &|it| it.stale_ms = 300_000);
     all
 }
