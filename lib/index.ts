@@ -6,7 +6,7 @@ export {
 	type CollectorStats,
 	type FlowRecord,
 } from './collector/collector.ts';
-export { type Connection, type DumpFilters, dump } from './dump.ts';
+export { type Connection, dump } from './dump.ts';
 export { AgentError, OptionError } from './errors.ts';
 export type {
 	ExporterEvents,
@@ -16,6 +16,17 @@ export type {
 	LossSummary,
 	PollSummary,
 } from './exporter/events.ts';
-export { type ExporterOptions, FlowExporter } from './exporter/exporter.ts';
-export type { CollectorInput, DurationInput, PodInput } from './options/options.ts';
+export { FlowExporter } from './exporter/exporter.ts';
 export type { SessionState, SessionStats } from './transport/session_host.ts';
+export type {
+	CollectorInput,
+	CollectorTarget,
+	ConnectionFilters,
+	DurationInput,
+	ExporterOptions,
+	FieldName,
+	MarkFilter,
+	PodInput,
+	ReconnectOptions,
+	RotateOptions,
+} from './types.ts';

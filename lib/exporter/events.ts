@@ -1,6 +1,7 @@
 /** What the exporter tells: its events, its snapshot, and the sums between two summaries. */
 import type { EventEmitter } from 'node:events';
 import type { NativeLoss, NativeNotice, NativeStats } from '../core/native.ts';
+import type { Settings } from '../options/options.ts';
 import type { Amount } from '../transport/parcel.ts';
 import type { SessionStats } from '../transport/session_host.ts';
 
@@ -72,6 +73,36 @@ export interface ExporterStats {
 	/** By reason, and by collector where only one of them missed the records. */
 	losses: LossSummary[];
 	collectors: SessionStats[];
+}
+
+/** What an exporter says that was never started: nothing is made for it. */
+export function statsBefore({ collectors, pollInterval, source, resyncInterval }: Settings): ExporterStats {
+	return {
+		state: 'new',
+		table: null,
+		pollIntervalEffective: source === 'events' ? resyncInterval : pollInterval,
+		lastSuccessfulPoll: null,
+		lastPollAttempt: null,
+		exportLag: 0,
+		batchesInFlight: 0,
+		lastReloadSuccessful: true,
+		exported: { records: 0, packets: 0, octets: 0 },
+		losses: [],
+		collectors: collectors.map(({ name }) => ({
+			name,
+			state: 'closed',
+			lastError: null,
+			unsettledBytes: 0,
+			sentBytes: 0,
+			sentMessages: 0,
+			exportedRecords: 0,
+			settledBytes: 0,
+			duplicateRecords: 0,
+			connections: 0,
+			certificateExpiry: null,
+			lost: [],
+		})),
+	};
 }
 
 /** Exports and losses as totals, and what of them was not told yet. */

@@ -5,7 +5,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { native } from '../core/native.ts';
 import type { ExporterStats } from '../exporter/events.ts';
-import type { FlowExporter } from '../exporter/exporter.ts';
+import { type FlowExporter, settingsOf } from '../exporter/exporter.ts';
 import type { Settings } from '../options/options.ts';
 import { antreaMetrics } from './metrics_antrea.ts';
 
@@ -177,7 +177,7 @@ export function registryOf(exporter: FlowExporter): { registry: Registry; dispos
 		"When the agent's own certificate for this collector ends.",
 		({ certificateExpiry }) => (certificateExpiry === null ? null : certificateExpiry / 1000),
 	);
-	const possible = possibleLosses(exporter.settings);
+	const possible = possibleLosses(settingsOf(exporter));
 	for (const [name, unit] of [
 		['lost_records_total', 'records'],
 		['lost_packets_total', 'packets'],
@@ -203,7 +203,7 @@ export function registryOf(exporter: FlowExporter): { registry: Registry; dispos
 		buckets: POLL_BUCKETS,
 		registers,
 	});
-	const antrea = exporter.settings.profile === 'antrea' ? antreaMetrics(exporter, registry) : undefined;
+	const antrea = settingsOf(exporter).profile === 'antrea' ? antreaMetrics(exporter, registry) : undefined;
 	const onPoll = ({ durationMs }: { durationMs: number }) => {
 		durations.observe(durationMs / 1000);
 		antrea?.observe(durationMs / 1000);

@@ -19,7 +19,8 @@ export interface SessionStats {
 	sentBytes: number;
 	sentMessages: number;
 	exportedRecords: number;
-	exportedOctets: number;
+	/** Octets of IPFIX that were settled, headers included; `exported.octets` are those of the traffic that records tell of. */
+	settledBytes: number;
 	/**
 	 * Records sent again, here or to another collector, although they may have arrived: all of their message had left
 	 * when the connection broke, and it was not acknowledged. Nobody can know more of them.
