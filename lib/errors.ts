@@ -15,7 +15,9 @@ export class AgentError extends Error {
 
 	/** Made by this package. */
 	constructor(code: string, message: string, options?: ErrorOptions) {
-		super(withoutPrivateKeys(message), options);
+		// What caused it quotes what was given, too, and is printed with it.
+		const tells = options?.cause !== undefined && !holdsPrivateKey(inspect(options.cause));
+		super(withoutPrivateKeys(message), tells ? options : {});
 		this.name = 'AgentError';
 		this.code = code;
 	}

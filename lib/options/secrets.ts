@@ -9,10 +9,11 @@ export function isPemText(fileOrText: string): boolean {
 	return fileOrText.includes('-----BEGIN');
 }
 
-/** Words that no text but a PEM private key (RFC 7468), whole or mangled, has. */
-const LABEL = /PRIVATE\s+KEY/i;
+/** Words that no text but a PEM private key (RFC 7468), whole or mangled, has; the space may be written as in a URL. */
+const LABEL = /PRIVATE.{1,4}KEY/is;
 /** From the first line of a key to its last, or to the end where that is missing, in whatever way lines are joined. */
-const BLOCK = /[-\s]*(BEGIN|END)[A-Z0-9 ]*PRIVATE\s+KEY[\s\S]*(END[A-Z0-9 ]*PRIVATE\s+KEY-*|$)/gi;
+const BLOCK =
+	/[-\s]*(BEGIN|END)[A-Z0-9 %]*PRIVATE.{1,4}KEY[\s\S]*(END[A-Z0-9 %]*PRIVATE.{1,4}KEY-*|$)|PRIVATE.{1,4}KEY[\s\S]*/gi;
 /** The same octets without their frame: the base64 text of a DER sequence (RFC 5208, RFC 5958, RFC 8017). */
 const BARE = /\bM[CDEFGHI][A-Za-z0-9+/]{58,}[A-Za-z0-9+/=\s\\rn]*/g;
 
