@@ -61,6 +61,7 @@ const FORMS: Array<[string, unknown]> = [
 	['small letters', key.replace('BEGIN PRIVATE KEY', 'begin private key')],
 	['cut', key.slice(0, 100)],
 	['no first line', key.slice(key.indexOf('\n') + 1)],
+	['tail', key.split('\n').slice(2).join('\n')],
 	['body alone', BODY],
 	['list', [key]],
 	['lines', key.split('\n')],
@@ -137,6 +138,7 @@ test('a private key is in no complaint of flags, variables and their printed con
 
 test('a file with a private key in it is complained of without the key', async (t) => {
 	const folder = temporaryFolder('keys');
+	const [head, first, ...rest] = key.split('\n');
 	const indented = key.replaceAll('\n', '\n    ');
 	const files: Record<string, string> = {
 		right: `collectors:\n  - url: tls://a\n    key: |\n      ${key.replaceAll('\n', '\n      ')}\n`,
@@ -151,7 +153,9 @@ test('a file with a private key in it is complained of without the key', async (
 		list: `tlsKey: [${key}, ${key}]\n`,
 		mapping: `tlsKey: ${key.replaceAll('\n', ': \n')}`,
 		alias: `a: &a ${BODY}\nb: *${BODY}\n`,
-		aliased: `tlsKey: *${BODY}\n# PRIVATE KEY\n`,
+		aliased: `tlsKey: *${BODY.slice(40)}\n# PRIVATE KEY\n`,
+		indentedInPart: `tlsKey: |\n  ${head}\n  ${first}\n${rest.join('\n')}`,
+		indentedInMost: `tlsKey: |\n  ${head}\n  ${first}\n  ${rest[0]}\n${rest.slice(1).join('\n')}`,
 		anchored: `tlsKey: !${BODY} x\npods: 1\n# PRIVATE KEY\n`,
 		twice: `tlsKey: a\n${BODY}: 1\n${BODY}: 2\n`,
 		tab: `tlsKey: |\n\t${key.replaceAll('\n', '\n\t')}`,

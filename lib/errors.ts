@@ -58,7 +58,6 @@ export function toError(thrown: unknown): Error {
 
 function quote(value: unknown): string {
 	if (value === undefined) return 'nothing';
-	if (ArrayBuffer.isView(value)) return `${value.byteLength} octets`;
 	const text = jsonOf(value) ?? String(value);
 	// The whole value: what is left of a mangled key, or stands beside one, may be part of it.
 	if (holdsPrivateKey(text)) return HIDDEN;
