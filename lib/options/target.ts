@@ -56,11 +56,6 @@ function plain(address: string): string {
 	return new URL(`http://[${address}]`).hostname.slice(1, -1);
 }
 
-/** The address without the link that it is meant on: what certificates and conntrack know. */
-export function withoutScope(address: string): string {
-	return address.split('%', 1)[0] ?? address;
-}
-
 /** `tcp://[::1]:4739`: the form in which a target is named in logs, metrics and `/status`. */
 export function formatTarget(target: Target): string {
 	if (target.kind === 'file') return `file:${target.path}`;
