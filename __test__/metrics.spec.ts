@@ -96,7 +96,7 @@ test('what can be lost is there before anything is, for a rate to see the first 
 			.map((line) => line.slice(`conntrack_ipfix_${metric}`.length))
 			.sort();
 	for (const unit of ['records_total', 'packets_total', 'bytes_total']) {
-		const lost = ['{reason="left_at_stop"} 0', '{reason="refused"} 0', '{reason="stale"} 0'];
+		const lost = ['left_at_stop', 'refused', 'stale', 'too_large'].map((reason) => `{reason="${reason}"} 0`);
 		t.deepEqual(series(before.metrics.text, `lost_${unit}`), lost);
 		t.deepEqual(series(before.metrics.text, `missed_${unit}`), [
 			'{reason="away",collector="away"} 0',

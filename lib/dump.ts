@@ -4,12 +4,7 @@ import { native } from './core/native.ts';
 import { selectionOf } from './core/selection.ts';
 import { AgentError } from './errors.ts';
 import { checkObject, resolveSelection, type Settings } from './options/options.ts';
-import type { ConnectionFilters } from './types.ts';
-
-/** One connection; elements by registry name, and conntrack's own names for the rest. */
-export interface Connection {
-	[element: string]: unknown;
-}
+import type { Connection, ConnectionFilters } from './types.ts';
 
 /**
  * Connections in the kernel's order, a receive buffer at a time. Rejects with a `code`: ERR_PERMISSION,

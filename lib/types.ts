@@ -2,9 +2,10 @@
  * What programs give and get: the public types, written by hand so that an editor shows each with its unit, limits and
  * default. The tables of options (lib/options/table.ts) are pinned to them in lib/options/pinned.ts, both ways.
  */
+import type { AntreaElements, Elements, StandardElements } from './elements.ts';
 import type { FieldName } from './options/fields.ts';
 
-export type { FieldName };
+export type { Elements, FieldName };
 
 /**
  * A time: text with a unit (`500ms`, `5s`, `1.5m`, `10h`, `1d`), or a number of milliseconds. Above zero, at most 24 days.
@@ -398,4 +399,272 @@ export interface ExporterOptions extends ConnectionFilters {
 	 * @default none
 	 */
 	signal?: AbortSignal | undefined;
+}
+
+/** Records, and the packets and octets of traffic that they tell of, both directions together. */
+export interface Amount {
+	/** Records. */
+	records: number;
+	/** Packets of the traffic, both directions together. */
+	packets: number;
+	/** Octets of the traffic (IP packets with their headers), both directions together. */
+	octets: number;
+}
+
+/** What one poll of the kernel's table saw. */
+export interface PollSummary {
+	/** Selected connections over IPv4. */
+	ipv4: number;
+	/** Selected connections over IPv6. */
+	ipv6: number;
+	/** All entries of the kernel's table. */
+	kernelEntries: number;
+	/** Most entries that the kernel's table takes. */
+	kernelMax: number;
+	/** Connections that were not known before. */
+	added: number;
+	/** Connections that are no longer there, or closed. */
+	ended: number;
+	/** How long the poll took, in milliseconds. */
+	durationMs: number;
+	/** False: it was cut short, and ended no connection. */
+	complete: boolean;
+}
+
+/** What was settled since the last summary. */
+export interface ExportSummary extends Amount {}
+
+/** What was lost for one reason: since the last summary in the event `loss`, since the start in `stats()`. */
+export interface LossSummary extends Amount {
+	/**
+	 * For all: `stale`, `refused` (the table was full), `evicted`, `too_large`, `left_at_stop`. For a collector: `away`, `stalled`,
+	 * `udp_refused`, `too_large`, `left_at_stop`. docs/delivery.md says when.
+	 */
+	reason: string;
+	/** Null: no collector has the records; otherwise the name of the one that misses them. */
+	collector: string | null;
+}
+
+/** What an exporter tells, by name. */
+export interface ExporterEvents {
+	/** A poll ended. */
+	poll: [PollSummary];
+	/** What was settled since the last summary; at most one a second. */
+	export: [ExportSummary];
+	/** What was lost since the last summary, one for each reason and collector; at most one a second. */
+	loss: [LossSummary[]];
+	/** A session is open. */
+	connect: [{ collector: string }];
+	/** A session has ended. `retryInMs`: milliseconds until the next attempt; null: none follows. */
+	disconnect: [{ collector: string; reason: string; retryInMs: number | null }];
+	/** Something to know that the exporter lives with; docs/errors.md has all codes. */
+	warning: [{ code: string; message: string }];
+	/** Once: it could not be started, or has stopped for good. docs/errors.md has all codes. */
+	error: [Error];
+}
+
+/** Where an exporter stands between its construction and its stop; it can be started again. */
+export type ExporterState = 'new' | 'starting' | 'running' | 'stopping' | 'stopped';
+
+/** A plain snapshot of an exporter; counters count from its last `start()`. */
+export interface ExporterStats {
+	/** Where it stands. */
+	state: ExporterState;
+	/** The table of connections; null before the kernel was opened. */
+	table: TableStats | null;
+	/** Milliseconds from one poll's start to the next, as planned. */
+	pollIntervalEffective: number;
+	/** When the last poll was complete, in milliseconds since 1970; null before it. */
+	lastSuccessfulPoll: number | null;
+	/** When the last attempt to poll ended, in milliseconds since 1970; null before it. */
+	lastPollAttempt: number | null;
+	/** How long the records that are due have waited, in milliseconds. */
+	exportLag: number;
+	/** Batches of records that were taken from the table and are not settled. */
+	batchesInFlight: number;
+	/** False after changed certificates could not be used by one of the sessions, until it could use some. */
+	lastReloadSuccessful: boolean;
+	/** What was settled: at least one collector has it. */
+	exported: ExportSummary;
+	/** By reason, and by collector where it is one that misses the records. Sum those of one kind of `collector` only. */
+	losses: LossSummary[];
+	/** One for each collector, in the order of the option. */
+	collectors: SessionStats[];
+}
+
+/** Counters of the table of connections. */
+export interface TableStats {
+	/** Connections that it holds, in any state. */
+	connections: number;
+	/** Of these, those whose counters rest and that were exported as such. */
+	idle: number;
+	/** Of these, those that have ended and whose end is not settled. */
+	ended: number;
+	/** Connections that wait for a deadline. */
+	queued: number;
+	/** Connections of which a record is on its way. */
+	inFlight: number;
+	/** Octets of memory that the table takes. */
+	tableBytes: number;
+	/** Most connections that it takes. */
+	maxConnections: number;
+	/** Entries in the kernel's table. */
+	kernelEntries: number;
+	/** Most entries that the kernel's table takes. */
+	kernelMax: number;
+	/** Polls that ended, complete or not. */
+	polls: number;
+	/** Polls that failed. */
+	pollFailures: number;
+	/** Dumps that were cut short, and ended no connection. */
+	incompleteDumps: number;
+	/** Messages of the kernel that could not be read, and look-ups that it refused. */
+	malformedMessages: number;
+	/** Times that the event socket lost events. */
+	eventOverruns: number;
+	/** Connections that the last poll left out because the table was full. */
+	refusedConnections: number;
+	/** Connections that were ever left out for that, each counted once. */
+	refusedTotal: number;
+	/** Records that were settled. */
+	recordsCommitted: number;
+	/** Distinct combinations of names that are held. */
+	names: number;
+	/** Connections without names because there was no room for theirs. */
+	unnamedTotal: number;
+	/** What was lost for all, by reason: `stale`, `refused`, `evicted`, `too_large`, `left_at_stop`. */
+	losses: Array<Amount & { reason: string }>;
+}
+
+/** A record's message (RFC 7011, section 3.1). */
+export interface RecordMessage {
+	/** When it left the exporter: ISO 8601 in UTC. */
+	exportTime: string;
+	/** Observation domain of the exporter. */
+	observationDomainId: number;
+	/** Data records that were sent before it, modulo 2^32. */
+	sequenceNumber: number;
+	/** Template of the record. */
+	templateId: number;
+}
+
+/**
+ * One IPFIX data record: elements by registry name, those of its template, and its message. An element that stands again is
+ * `NAME_2`, one that no registry knows `ENTERPRISE/NUMBER`.
+ */
+export interface FlowRecord extends Elements {
+	/** The message that it came in. */
+	message: RecordMessage;
+	/** Of an options record: what it is about. */
+	scope?: Elements & { [element: string]: unknown };
+	/** Whatever else its template has. */
+	[element: string]: unknown;
+}
+
+/** A record of an exporter in the standard profile, of all its elements. */
+export type StandardRecord = FlowRecord & StandardElements;
+
+/** A record of an exporter in the antrea profile. */
+export type AntreaRecord = FlowRecord & AntreaElements;
+
+/** Elements of one direction of a connection: those of its family and protocol. */
+export interface ConnectionTuple
+	extends Pick<
+		Elements,
+		| 'sourceIPv4Address'
+		| 'destinationIPv4Address'
+		| 'sourceIPv6Address'
+		| 'destinationIPv6Address'
+		| 'sourceTransportPort'
+		| 'destinationTransportPort'
+		| 'icmpTypeCodeIPv4'
+		| 'icmpTypeCodeIPv6'
+	> {
+	/** IP protocol, such as 6 for TCP. */
+	protocolIdentifier: number;
+	/** Of an ICMP connection: its identifier. */
+	icmpId?: number;
+}
+
+/**
+ * One entry of the kernel's table: elements by registry name, and conntrack's own names for the rest. What the kernel did not say is
+ * left out: counters without accounting, times without timestamps.
+ */
+export interface Connection
+	extends ConnectionTuple,
+		Pick<
+			Elements,
+			| 'postNATSourceIPv4Address'
+			| 'postNATDestinationIPv4Address'
+			| 'postNATSourceIPv6Address'
+			| 'postNATDestinationIPv6Address'
+			| 'postNAPTSourceTransportPort'
+			| 'postNAPTDestinationTransportPort'
+			| 'octetTotalCount'
+			| 'packetTotalCount'
+			| 'reverseOctetTotalCount'
+			| 'reversePacketTotalCount'
+			| 'flowStartMilliseconds'
+			| 'flowEndMilliseconds'
+		> {
+	/** Conntrack zone of the original direction. */
+	ingressVRFID: number;
+	/** Conntrack zone of the reply direction. */
+	egressVRFID: number;
+	/** Its mark, 32 bits. */
+	mark: number;
+	/** The kernel's id of the entry. */
+	conntrackId: number;
+	/** Names of the bits of its status, such as `ASSURED`. */
+	status: string[];
+	/** TCP: its state, such as `ESTABLISHED`. */
+	tcpState?: string;
+	/** SCTP: its state. */
+	sctpState?: string;
+	/** Seconds until the kernel forgets it. */
+	timeout?: number;
+	/** Its labels: 128 bits as hexadecimal text with `0x`. */
+	labels?: string;
+	/** Name of its helper. */
+	helper?: string;
+	/** The connection that it belongs to, as the data connection of FTP does. */
+	master?: ConnectionTuple;
+}
+
+/**
+ * connecting → open ⇄ stalled → draining → closed, and from each but closed → backoff → connecting.
+ * stalled: the window has been full for a second; the session takes nothing until all of it is settled.
+ * draining: takes nothing more and closes when all is settled.
+ */
+export type SessionState = 'connecting' | 'open' | 'stalled' | 'draining' | 'closed' | 'backoff';
+
+/** A snapshot of the session to one collector; counters count over all its connections since the exporter's start. */
+export interface SessionStats {
+	/** The collector's name. */
+	name: string;
+	/** Where the session stands. */
+	state: SessionState;
+	/** Why the last connection ended, or null. */
+	lastError: string | null;
+	/** Octets of IPFIX that are queued or not acknowledged. */
+	unsettledBytes: number;
+	/** Octets of IPFIX handed to our kernel. */
+	sentBytes: number;
+	/** Messages handed to our kernel, without those of templates and options. */
+	sentMessages: number;
+	/** Flow records that were settled. */
+	exportedRecords: number;
+	/** Octets of IPFIX in which these were. What the records tell of is in `exported` of the exporter's `stats()`. */
+	settledBytes: number;
+	/**
+	 * Records sent again, here or to another collector, although they may have arrived: all of their message had left
+	 * when the connection broke, and it was not acknowledged. Nobody can know more of them.
+	 */
+	duplicateRecords: number;
+	/** Connections that stood, the present one included. */
+	connections: number;
+	/** When the agent's own certificate for this collector ends, in milliseconds since 1970; null without one. */
+	certificateExpiry: number | null;
+	/** What this collector misses, by reason. */
+	lost: Array<Amount & { reason: string }>;
 }

@@ -150,6 +150,7 @@ export class FlowExporter extends EventEmitter<ExporterEvents> {
 		return this.#stopping;
 	}
 
+	/** `stop()`, for `await using`. */
 	[Symbol.asyncDispose](): Promise<void> {
 		return this.stop();
 	}

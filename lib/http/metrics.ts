@@ -14,7 +14,13 @@ const POLL_BUCKETS = [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10];
 
 /** Each loss that can occur begins at 0, because a rate misses the step of a series that begins later. */
 function possibleLosses({ whenFull, collectors, delivery }: Settings): Array<{ reason: string }> {
-	const reasons = ['stale', 'refused', 'left_at_stop', ...(whenFull === 'evict-idle' ? ['evicted'] : [])];
+	const reasons = [
+		'stale',
+		'refused',
+		'too_large',
+		'left_at_stop',
+		...(whenFull === 'evict-idle' ? ['evicted'] : []),
+	];
 	const udp = isSole(collectors, delivery) && collectors.some(({ target }) => target.kind === 'udp');
 	return [...reasons, ...(udp ? ['udp_refused'] : [])].map((reason) => ({ reason }));
 }

@@ -40,7 +40,7 @@ export const collectorTable = (duration: DurationCheck) =>
 			schema: choice('TLSv1.2', 'TLSv1.3'),
 			usedBy: TLS,
 			default: 'TLSv1.2',
-			meaning: 'oldest version of TLS: `TLSv1.2` or `TLSv1.3`',
+			meaning: 'oldest version: `TLSv1.2` or `TLSv1.3`',
 		},
 		connectTimeout: {
 			schema: duration,

@@ -1,8 +1,16 @@
 /**
- * The public types are the tables' own, in both directions: what compiles is accepted, what is accepted compiles. Whoever changes
+ * The public types are the tables' own, and the core's, in both directions: what compiles is accepted, what is accepted compiles. Whoever changes
  * one and not the other hears of it here, from the compiler.
  */
-import type { CollectorInput, CollectorTarget, ExporterOptions, PodInput } from '../types.ts';
+import type { NativeNotice, NativeStats } from '../core/native.ts';
+import type {
+	CollectorInput,
+	CollectorTarget,
+	ExporterOptions,
+	PodInput,
+	PollSummary,
+	TableStats,
+} from '../types.ts';
 import type { CollectorShapeInput } from './collector_table.ts';
 import type { OptionTable, ShapeInput } from './table.ts';
 
@@ -27,5 +35,17 @@ export const PINNED: {
 	rotate: SameMembers<Rotate<CollectorTarget>, Rotate<CollectorShapeInput>>;
 	inList: Same<CollectorInput, ElementOf<'collectors'>>;
 	pod: SameMembers<PodInput, ElementOf<'pods'>>;
+	poll: SameMembers<PollSummary, NonNullable<NativeNotice['poll']>>;
+	table: SameMembers<TableStats, NativeStats>;
 	rows: Same<keyof OptionTable, Exclude<keyof ExporterOptions, 'signal'>>;
-} = { options: true, collector: true, reconnect: true, rotate: true, inList: true, pod: true, rows: true };
+} = {
+	options: true,
+	collector: true,
+	reconnect: true,
+	rotate: true,
+	inList: true,
+	pod: true,
+	poll: true,
+	table: true,
+	rows: true,
+};
