@@ -79,7 +79,7 @@ test('metrics have the documented names and true values', async (t) => {
 	const lost = [...lines].filter(([name]) => name.startsWith('conntrack_ipfix_lost_records_total{'));
 	t.deepEqual(
 		lost.map(([, value]) => Number(value)),
-		[0, 0, 0],
+		[0, 0, 0, 0],
 	);
 	t.true(Number(lines.get('conntrack_ipfix_sent_bytes_total{collector="one"}')) > 0);
 	t.is(lines.get('conntrack_ipfix_config_last_reload_successful'), '1');
