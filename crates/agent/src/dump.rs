@@ -31,6 +31,7 @@ pub fn dump(
     mut sink: impl FnMut(Vec<u8>) -> bool,
 ) -> Result<Dumped, Error> {
     selection.check()?;
+    let selection = selection.clone().without_repeats();
     if let Some(netns) = netns {
         netns.enter()?;
     }
@@ -44,23 +45,12 @@ pub fn dump(
         malformed: 0,
         complete: true,
     };
-    for (at, &zone) in zones.iter().enumerate() {
+    for zone in zones {
         let mut dump = socket.dump(&selection.filter(zone))?;
         while let Some(entries) = dump.next_buffer()? {
             let mut lines = Vec::with_capacity(64 * 1024);
             for connection in entries {
-                // An entry with a zone for each direction answers to both, and is printed once.
-                let printed =
-                    zones
-                        .get(..at)
-                        .unwrap_or_default()
-                        .iter()
-                        .flatten()
-                        .any(|&earlier| {
-                            connection.original_zone() == earlier
-                                || connection.reply_zone() == earlier
-                        });
-                if !printed && selection.admits(&connection) {
+                if selection.admits(&connection) {
                     write_line(&mut lines, &connection)?;
                     dumped.connections += 1;
                 }

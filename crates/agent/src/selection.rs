@@ -13,7 +13,7 @@ use netfilter::{Connection, Family, Filter, Masked};
 pub struct Selection {
     /// None: both families.
     pub family: Option<Family>,
-    /// Empty: every zone. A zone matches when it is that of either direction, as the kernel's filter does.
+    /// Empty: every zone. Zones match by [`netfilter::zone_id`], as the kernel's filter does.
     pub zones: Vec<u16>,
     /// IANA protocol numbers. None: every protocol. Never an empty list: see [`Selection::check`].
     pub protocols: Option<Vec<u8>>,
@@ -75,19 +75,17 @@ impl Selection {
 
     /// Whether a mark is selected. It can change while a connection lives.
     pub fn marks(&self, mark: u32) -> bool {
-        self.mark
-            .is_none_or(|wanted| mark & wanted.mask == wanted.value)
+        self.mark.is_none_or(|wanted| wanted.matches(mark))
     }
 
-    /// The place among the selected zones of the first one that is either direction's; 0 when all zones are
-    /// selected, None when this one is not.
+    /// The place among the selected zones of the zone of a connection with these on its sides; 0 when all zones are
+    /// selected, None when its is not.
     pub(crate) fn scope(&self, zone: u16, reply_zone: u16) -> Option<usize> {
         if self.zones.is_empty() {
             return Some(0);
         }
-        self.zones
-            .iter()
-            .position(|&selected| selected == zone || selected == reply_zone)
+        let zone = netfilter::zone_id(zone, reply_zone);
+        self.zones.iter().position(|&selected| selected == zone)
     }
 
     /// Whether the family, the protocol and the addresses of `connection` are selected. They never change while it

@@ -31,6 +31,7 @@ pub mod sysctl;
 pub mod testing;
 pub mod tracking;
 mod tuple;
+mod zone;
 
 pub use channel::SocketOptions;
 pub use connection::{Connection, Counters};
@@ -47,3 +48,4 @@ pub use socket::ConntrackSocket;
 pub use state::{ProtocolState, Status};
 pub use stats::Counts;
 pub use tuple::{Family, Tuple};
+pub use zone::zone_id;
