@@ -31,6 +31,7 @@ pub mod sysctl;
 pub mod testing;
 pub mod tracking;
 mod tuple;
+mod updates;
 mod zone;
 
 pub use channel::SocketOptions;
@@ -48,4 +49,5 @@ pub use socket::ConntrackSocket;
 pub use state::{ProtocolState, Status};
 pub use stats::Counts;
 pub use tuple::{Family, Tuple};
+pub use updates::Updates;
 pub use zone::zone_id;

@@ -74,7 +74,7 @@ fn add_rule(
     describe_chain: impl FnOnce(&mut Request),
     write_expressions: impl FnOnce(&mut Request),
 ) -> Result<(), Error> {
-    let channel = Channel::open(operation, SocketOptions::default(), Groups::empty())?;
+    let channel = Channel::open(operation, SocketOptions::default())?;
     let mut request = Request::new();
     let batch = |kind, sequence| Head {
         kind,
