@@ -10,14 +10,14 @@ use flow_table::{FlowTable, InitialDelta, WhenFull};
 use ipfix::Format;
 use netfilter::netns::Netns;
 
+use crate::export::format::{FormatId, FormatSpec};
 use crate::export::{BatchId, EncodedBatch, Export};
-use crate::format::{FormatId, FormatSpec};
-use crate::kernel_thread::{self, KernelSide};
+use crate::kernel::notice::Notice;
+use crate::kernel::own_sessions::OwnSession;
+use crate::kernel::shared::{KernelStats, Shared};
+use crate::kernel::thread::{self as kernel_thread, KernelSide};
 use crate::names::{NamesStats, Naming, Pods};
-use crate::notice::Notice;
-use crate::own_sessions::OwnSession;
 use crate::selection::Selection;
-use crate::shared::{KernelStats, Shared};
 use crate::{Error, now};
 
 /// How an exporter reads and keeps connections.

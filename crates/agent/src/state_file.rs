@@ -12,6 +12,7 @@ use crc32fast::Hasher;
 use flow_table::StateEntry;
 
 mod entry;
+pub(crate) mod keeper;
 
 use entry::{ENTRY_LEN, Reader, decode, encode};
 

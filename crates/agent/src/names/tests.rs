@@ -4,11 +4,11 @@ use flow_table::{Counters, Observation, Scope, Taken, Tuple};
 
 use super::collect::look_after_names;
 use super::*;
-use crate::admission::Strangers;
-use crate::notice::Notice;
+use crate::kernel::admission::Strangers;
+use crate::kernel::notice::Notice;
+use crate::kernel::shared::Shared;
 use crate::now;
 use crate::selection::Selection;
-use crate::shared::Shared;
 
 /// Pod `name` at 10.0.0.`number`.
 fn pods(list: &[(u8, &str)]) -> Arc<Pods> {

@@ -8,9 +8,9 @@ use std::path::PathBuf;
 
 use flow_table::{Progress, StateCursor};
 
-use crate::notice::Notice;
+use crate::kernel::notice::Notice;
+use crate::kernel::shared::Shared;
 use crate::now;
-use crate::shared::Shared;
 use crate::state_file::{self, SLICE, StateFileError, Writer};
 
 /// How often, in milliseconds.

@@ -7,11 +7,11 @@ use flow_table::FlowTable;
 use netfilter::Counts;
 use rustix::io::Errno;
 
+use crate::kernel::notice::{Notice, Notices};
+use crate::kernel::own_sessions::OwnSessions;
+use crate::kernel::wake::Requests;
 use crate::names::Naming;
-use crate::notice::{Notice, Notices};
 use crate::now;
-use crate::own_sessions::OwnSessions;
-use crate::wake::Requests;
 
 /// What the kernel thread has met.
 #[derive(Clone, Copy, Debug, Default)]

@@ -17,11 +17,11 @@ use flow_table::{Observation, Scope};
 use netfilter::{EventGroups, EventKind, EventOptions, EventSocket, Received};
 use rustix::event::{PollFd, PollFlags};
 
-use crate::admission::Strangers;
-use crate::observation::observation;
+use crate::kernel::admission::Strangers;
+use crate::kernel::observation::observation;
+use crate::kernel::shared::{Shared, lock};
+use crate::kernel::wake::{Bell, Requests};
 use crate::selection::Selection;
-use crate::shared::{Shared, lock};
-use crate::wake::{Bell, Requests};
 use crate::{Error, now};
 
 /// One event, copied out of the receive buffer.

@@ -8,13 +8,13 @@ use std::time::Instant;
 use flow_table::{Observation, Poll, Progress, Scope};
 use netfilter::{ConntrackSocket, Counts, DumpOutcome, Family, ZonePlan};
 
-use crate::admission::Strangers;
-use crate::events::{self, EventReader};
-use crate::notice::PollSummary;
-use crate::observation::observation;
-use crate::refresh::{Refreshed, refresh};
+use crate::kernel::admission::Strangers;
+use crate::kernel::events::{self, EventReader};
+use crate::kernel::notice::PollSummary;
+use crate::kernel::observation::observation;
+use crate::kernel::refresh::{Refreshed, refresh};
+use crate::kernel::shared::Shared;
 use crate::selection::Selection;
-use crate::shared::Shared;
 use crate::{Error, now};
 
 /// What a kernel thread needs to poll, kept from one poll to the next.

@@ -13,15 +13,15 @@ use netfilter::ConntrackSocket;
 use netfilter::netns::{Netns, NetnsIdentity};
 use netfilter::sysctl::Settings;
 
-use crate::events::EventReader;
+use crate::kernel::events::EventReader;
+use crate::kernel::notice::{Notice, PollSummary};
+use crate::kernel::poll::{Poller, finish_work};
+use crate::kernel::shared::Shared;
+use crate::kernel::warning::warnings;
 use crate::names::collect::look_after_names;
-use crate::notice::{Notice, PollSummary};
-use crate::poll::{Poller, finish_work};
 use crate::selection::Selection;
-use crate::shared::Shared;
 use crate::state_file;
-use crate::state_keeper::StateKeeper;
-use crate::warning::warnings;
+use crate::state_file::keeper::StateKeeper;
 use crate::{Error, now};
 
 /// What the thread is started with.

@@ -7,10 +7,10 @@
 use flow_table::{Answer, Observation, RefreshKey};
 use netfilter::{ConntrackSocket, Query, Tuple};
 
-use crate::admission::Strangers;
-use crate::observation::observation;
+use crate::kernel::admission::Strangers;
+use crate::kernel::observation::observation;
+use crate::kernel::shared::Shared;
 use crate::selection::Selection;
-use crate::shared::Shared;
 use crate::{Error, now};
 
 /// Lookups of one round: a fraction of a millisecond of the table's time.

@@ -2,8 +2,8 @@
 
 use flow_table::{Admission, NamesId, Observation};
 
+use crate::kernel::own_sessions::OwnSessions;
 use crate::names::Naming;
-use crate::own_sessions::OwnSessions;
 use crate::selection::Selection;
 
 /// Admits every connection with a selected mark but the agent's own, and names it.
