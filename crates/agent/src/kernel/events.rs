@@ -14,7 +14,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use flow_table::{Observation, Scope};
-use netfilter::{EventGroups, EventKind, EventOptions, EventSocket, Received};
+use netfilter::{EventGroups, EventKind, EventOptions, EventSocket, Received, Updates};
 use rustix::event::{PollFd, PollFlags};
 
 use crate::kernel::admission::Strangers;
@@ -64,7 +64,15 @@ impl EventReader {
     ) -> Result<Self, Error> {
         let socket = EventSocket::open(EventOptions {
             receive_buffer,
-            groups: EventGroups::ALL,
+            groups: EventGroups {
+                // Of what changes while a connection lives two things matter: that it closed, and a mark by which it is
+                // selected now.
+                updates: match selection.mark {
+                    Some(_) => Updates::ClosingOrMarked,
+                    None => Updates::Closing,
+                },
+                ..EventGroups::ALL
+            },
         })?;
         let look = Bell::new().map_err(|errno| Error::System {
             operation: "make an eventfd",
@@ -199,11 +207,6 @@ const LOOK_AROUND: Duration = Duration::from_millis(20);
 /// Datagrams read before the queue is filled and the kernel thread is woken.
 const AT_ONCE: usize = 256;
 
-/// Of what changes while a connection lives two things matter: that it closed, and a mark by which it is selected now.
-fn is_news(event: &QueuedEvent, selection: &Selection) -> bool {
-    event.kind != EventKind::Update || event.seen.is_closed() || selection.mark.is_some()
-}
-
 fn read(
     mut socket: EventSocket,
     queue: &Queue,
@@ -236,8 +239,7 @@ fn read(
                         .map(|event| QueuedEvent {
                             kind: event.kind,
                             seen: observation(&event.connection),
-                        })
-                        .filter(|event| is_news(event, selection)),
+                        }),
                 ),
             }
         }
