@@ -16,7 +16,7 @@ mod selection;
 mod state_file;
 
 pub use clock::now;
-pub use dump::{Dumped, dump};
+pub use dump::{DumpPart, DumpTask, Dumped, dump};
 pub use error::Error;
 pub use export::format::{FormatId, FormatSpec, ProfileName};
 pub use export::{Amount, BatchId, EncodedBatch};

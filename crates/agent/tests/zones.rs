@@ -9,6 +9,7 @@
 mod support;
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use agent::{Config, Selection, dump};
 use netfilter::testing::{Entry, Maker, Zone, in_tracked_namespace, run, tuple};
@@ -73,11 +74,7 @@ fn a_dump_prints_each_connection_of_the_selected_zones_once() {
         Maker::open().unwrap().create(every_combination()).unwrap();
         for zones in SELECTIONS {
             let mut text = Vec::new();
-            let sink = |part: Vec<u8>| {
-                text.extend(part);
-                true
-            };
-            let dumped = dump(&of(zones), None, sink).unwrap();
+            let dumped = dump(&of(zones), None, &Arc::default(), |part| text.extend(part)).unwrap();
             let ports: Vec<u64> = text
                 .split_inclusive(|&octet| octet == b'\n')
                 .map(|line| {
