@@ -56,6 +56,12 @@ impl Selection {
         Ok(())
     }
 
+    /// The one family among these, however often it is named; None where there are both, or none: all are selected then.
+    pub fn family_of(families: &[Family]) -> Option<Family> {
+        let first = families.first().copied();
+        first.filter(|first| families.iter().all(|family| family == first))
+    }
+
     /// The same selection with each zone once: a zone is a scope, which is dumped and counted by itself.
     pub(crate) fn without_repeats(mut self) -> Self {
         self.zones.sort_unstable();
@@ -198,6 +204,16 @@ mod tests {
                 Err(SelectionError::Network(text.to_owned()))
             );
         }
+    }
+
+    #[test]
+    fn a_family_that_is_named_twice_is_the_only_one() {
+        let (v4, v6) = (Family::Ipv4, Family::Ipv6);
+        assert_eq!(Selection::family_of(&[v4]), Some(v4));
+        assert_eq!(Selection::family_of(&[v4, v4]), Some(v4));
+        assert_eq!(Selection::family_of(&[v6, v6, v6]), Some(v6));
+        assert_eq!(Selection::family_of(&[v4, v6, v4]), None);
+        assert_eq!(Selection::family_of(&[]), None);
     }
 
     #[test]
