@@ -12,7 +12,9 @@ mod export;
 mod exporter;
 mod kernel;
 mod names;
+mod os;
 mod selection;
+mod session_socket;
 mod state_file;
 
 pub use clock::now;
@@ -26,3 +28,4 @@ pub use kernel::own_sessions::OwnSession;
 pub use kernel::shared::KernelStats;
 pub use names::{NamesStats, Pod, Pods, PodsError};
 pub use selection::{Network, Selection, SelectionError};
+pub use session_socket::{Progress, SessionSocket};
