@@ -65,4 +65,13 @@ impl Error {
             Self::Closed => "ERR_CLOSED",
         }
     }
+
+    /// The system does not let this process read connections: trying again later does not help.
+    pub(crate) fn is_permission(&self) -> bool {
+        use netfilter::Error::{NetnsPermission, Permission};
+        matches!(
+            self,
+            Self::Netfilter(Permission { .. } | NetnsPermission { .. })
+        )
+    }
 }

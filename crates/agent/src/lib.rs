@@ -26,6 +26,7 @@ pub use exporter::{Config, Exporter, Stats};
 pub use kernel::notice::{Notice, PollSummary};
 pub use kernel::own_sessions::OwnSession;
 pub use kernel::shared::KernelStats;
+pub use kernel::sockets::{DumpSource, EventSource, Heard, Netlink, RequestSocket, Sockets};
 pub use names::{NamesStats, Pod, Pods, PodsError};
 pub use selection::{Network, Selection, SelectionError};
 pub use session_socket::{Progress, SessionSocket};

@@ -185,11 +185,23 @@ impl AsFd for EventSocket {
 }
 
 /// The events of one datagram; malformed ones are skipped and counted.
-pub struct Events<'a>(Datagram<'a, EventCounts>);
+pub struct Events<'a> {
+    datagram: Datagram<'a, EventCounts>,
+    octets: usize,
+}
 
 impl<'a> Events<'a> {
     pub(crate) fn new(datagram: &'a [u8], counts: &'a mut EventCounts) -> Self {
-        Self(Datagram::new(datagram, counts))
+        Self {
+            octets: datagram.len(),
+            datagram: Datagram::new(datagram, counts),
+        }
+    }
+
+    /// The datagram's length.
+    #[must_use]
+    pub fn octets(&self) -> usize {
+        self.octets
     }
 }
 
@@ -197,7 +209,7 @@ impl<'a> Iterator for Events<'a> {
     type Item = Event<'a>;
 
     fn next(&mut self) -> Option<Event<'a>> {
-        self.0.next()
+        self.datagram.next()
     }
 }
 
