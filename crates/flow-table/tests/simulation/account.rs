@@ -39,6 +39,10 @@ pub struct Account {
     first_loose: Option<Count>,
     /// A lookup has said that it is outside the selection now.
     pub left: bool,
+    /// One has said so in this run.
+    pub has_left: bool,
+    /// Without start times: its counters were zeroed, and who sees them fall takes it for two.
+    split: bool,
     /// What was owed when the state file was written: so it is again once its incarnation is seen.
     pending: Option<[u64; 2]>,
     /// This reading says that it is not.
@@ -120,6 +124,20 @@ fn fell(before: Count, after: Count) -> bool {
 }
 
 impl Account {
+    /// A DESTROY names one of the two that it was taken for: which one, nobody can tell.
+    pub fn close_split(&mut self) {
+        if self.split {
+            let shown = self.latest.and_then(|who| self.last.get(&who));
+            self.ahead = with(self.ahead, shown.map_or([0; 4], |it| it.shown));
+            self.excuse();
+        }
+    }
+
+    /// Another run knew it; this one has not met it.
+    pub fn is_unmet(&self) -> bool {
+        self.restored || self.dropped
+    }
+
     /// Nothing was ever read of it: all that is known is that it began.
     pub fn is_hearsay(&self) -> bool {
         self.latest.is_none() && self.destroyed.is_empty()
@@ -223,6 +241,7 @@ impl Account {
         let growth = if fell(known.shown, reading.shown) {
             // Without start times this is how another incarnation looks.
             self.may_end |= !self.stamped;
+            self.split |= !self.stamped;
             reading.shown
         } else {
             less(reading.shown, known.shown)
@@ -295,6 +314,7 @@ impl Account {
             dropped: !in_file,
             held: false,
             labelled: false,
+            has_left: false,
             gone: false,
             start_ns: None,
             totals: [0; 4],

@@ -53,8 +53,10 @@ pub struct Ledger {
     pub started_ms: u64,
     pub file: Option<Snapshot>,
     pub passes: Vec<Pass>,
-    /// Moments at which the wall clock was set.
-    pub clock_sets: Vec<u64>,
+    /// Moments at which the wall clock was set, and what it showed at monotonic 0 from then on.
+    pub clock_sets: Vec<(u64, i64)>,
+    /// Moments of this run at which the table was called: it sees the clock only then.
+    pub called_ms: BTreeSet<u64>,
     /// Calls of the table are numbered; requests bear the number of theirs.
     pub calls: u64,
     pub merged: BTreeMap<Place, u64>,
@@ -94,6 +96,7 @@ impl Ledger {
             file: None,
             passes: Vec::new(),
             clock_sets: Vec::new(),
+            called_ms: BTreeSet::new(),
             calls: 0,
             merged: BTreeMap::new(),
             pool: [0; 2],
@@ -115,6 +118,7 @@ impl Ledger {
         });
         self.file = file.cloned();
         self.passes.clear();
+        self.called_ms = [ms].into();
         self.merged.clear();
         self.pool = [0; 2];
         (self.stale_records, self.evictions) = (0, 0);
@@ -128,13 +132,15 @@ impl Ledger {
             .any(|account| account.ends > 0 && account.missing() != [0; 2])
     }
 
-    pub fn clock_set(&mut self, ms: u64) {
-        self.clock_sets.push(ms);
+    pub fn clock_set(&mut self, ms: u64, offset_ns: i64) {
+        self.clock_sets.push((ms, offset_ns));
     }
 
     /// What the state file begun now is to be judged by.
     pub fn snapshot(&self) -> Snapshot {
         let mut accounts = self.accounts.clone();
+        // Of those that this run never met nothing is known to it.
+        accounts.retain(|_, account| !account.is_unmet());
         if self.pool != [0; 2] {
             // What was lost by unknown ones is among what is owed.
             accounts.values_mut().for_each(Account::excuse);

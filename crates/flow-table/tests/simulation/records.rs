@@ -89,7 +89,7 @@ impl Ledger {
             EndReason::EndDetected if stamped && account.ends > 0 && deltas == [0; 4] => {
                 return broken(format!("a second end of {name:?}: {}", brief(record)));
             }
-            EndReason::Forced if !stopping && !account.left => {
+            EndReason::Forced if !stopping && !account.has_left => {
                 return broken(format!(
                     "a forced record of {name:?}, for no reason: {}",
                     brief(record)

@@ -65,7 +65,8 @@ impl World {
             Step::Wait(ms) => self.kernel.ms += ms,
             Step::Clock(seconds) => {
                 self.kernel.set_clock(seconds);
-                self.ledger.clock_set(self.kernel.ms);
+                self.ledger
+                    .clock_set(self.kernel.ms, self.kernel.wall_offset_ns);
             }
             Step::Start { file, zones } => self.start(file, zones),
             Step::Stop(ending) => return self.stop(ending),
@@ -242,6 +243,7 @@ impl World {
         let Some(run) = &mut self.run else {
             return Err("no run".to_owned());
         };
+        self.ledger.called_ms.insert(self.kernel.ms);
         let before = run.table.stats();
         let result = call(&mut run.table);
         let after = run.table.stats();
