@@ -74,6 +74,10 @@ impl FlowTable {
             return false;
         }
         if connection.is_gone() {
+            self.sweep_gone(slot, sweep);
+            let Some(connection) = self.store.get(slot) else {
+                return false;
+            };
             let since_ms = connection.since_ms.get();
             let over = connection.presence() == Presence::Destroyed
                 || sweep.began.monotonic_ms >= since_ms.saturating_add(DESTROY_DELAY_MS);
@@ -94,6 +98,22 @@ impl FlowTable {
         }
         self.end(slot, Some(Presence::Missing), now);
         true
+    }
+
+    /// One in whose place this poll, or something before it, showed another: its DESTROY came before that one's NEW, and all
+    /// events were handed over that came before the poll's end. So it is lost.
+    fn sweep_gone(&mut self, slot: u32, sweep: &Sweep) {
+        let Some((key, connection)) = self.store.key(slot).zip(self.store.get(slot)) else {
+            return;
+        };
+        let newest = sweep.poll.sequence.wrapping_add(1);
+        if connection.presence() == Presence::Missing && !before(newest, connection.stamp) {
+            let hash = self.store.hash(&key);
+            let found = self.store.candidates(&key, hash, connection.identity());
+            if found.current.is_some() {
+                self.lose_sight(slot);
+            }
+        }
     }
 
     /// Some segments of what is remembered; true: that was the last one.

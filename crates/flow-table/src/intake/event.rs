@@ -3,7 +3,7 @@
 use super::{Sighting, Source};
 use crate::observation::{Admission, Now, Observation, Scope};
 use crate::polls::Poll;
-use crate::store::{Presence, flag};
+use crate::store::{Connection, Presence, flag};
 use crate::table::FlowTable;
 
 impl FlowTable {
@@ -23,10 +23,20 @@ impl FlowTable {
             return;
         };
         let found = self.candidates(&it);
-        // One that a dump or a lookup missed and whose DESTROY is still to come: its NEW comes before that.
-        if found.current.is_none() && found.similar_missing.is_none() {
-            self.first_sight(&it, admission);
+        if found.current.is_some() {
+            return;
         }
+        if let Some(slot) = found.similar_missing {
+            let by_event =
+                |it: &Connection| it.identity().start_ns.is_none() && !it.has(flag::ACCOUNTED);
+            if !self.store.get(slot).is_some_and(by_event) {
+                // A dump or a lookup missed it, and its DESTROY is still to come: its NEW comes before that.
+                return;
+            }
+            // Nothing but its own NEW told of it: this is another one's, and its DESTROY was lost.
+            self.end(slot, Some(Presence::Destroyed), now);
+        }
+        self.first_sight(&it, admission);
     }
 
     /// A DESTROY event: the final counters and the end, at once.

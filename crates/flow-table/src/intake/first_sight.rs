@@ -13,8 +13,6 @@ use crate::table::FlowTable;
 pub(super) struct Baseline {
     /// In the kernel's counting, as [`Connection::exported`].
     pub(super) exported: [Counters; 2],
-    /// The kernel's counters, where the observation has none.
-    totals: Option<[Counters; 2]>,
     zeroed: Option<Box<[Counters; 2]>>,
     /// What its start was told to be, and whether that is the kernel's.
     start: Option<(u64, bool)>,
@@ -59,8 +57,9 @@ impl FlowTable {
     /// What is remembered of the incarnation that was seen, brought up to date.
     pub(super) fn recall(&mut self, it: &Sighting<'_>) -> Option<Past> {
         let mut past = self.remembered.recall(&it.key, it.hash, it.identity())?;
-        if it.source == Source::New && past.why == Why::Restored {
-            return None; // It was created after the former run.
+        let created_before = matches!(past.why, Why::Restored | Why::Left | Why::Missing);
+        if it.source == Source::New && created_before {
+            return None; // The id was given to another one.
         }
         let counters = it.seen.counters.filter(|it| backwards(it, &past.exported));
         if counters.is_none() {
@@ -145,8 +144,9 @@ impl FlowTable {
         connection.generation = self.store.next_generation();
         connection.scope = it.request.scope.0;
         connection.stamp = self.first_stamp(it);
-        if let (None, Some(totals)) = (seen.counters, baseline.totals) {
-            connection.totals = totals;
+        if seen.counters.is_none() && baseline.exported != <[Counters; 2]>::default() {
+            // An event does not tell them, and they were told of before.
+            connection.totals = baseline.exported;
             connection.set(flag::ACCOUNTED);
         }
         let accounted = connection.has(flag::ACCOUNTED);
@@ -208,25 +208,15 @@ impl Baseline {
     }
 
     /// Goes on from where it was left.
-    fn of(past: Past) -> Self {
+    pub(super) fn of(past: Past) -> Self {
         Self {
             exported: past.exported,
-            totals: None,
             zeroed: past.zeroed,
             start: Some((past.start_ns, past.kernel_start)),
             record_end_s: past.record_end_s,
             recorded: past.recorded,
             done: past.done,
             moved: false,
-        }
-    }
-
-    /// Starts from its current counters: all that they hold is exported or counted. `so_far`: as they were last seen.
-    pub(super) fn from_here(past: Past, seen: Option<[Counters; 2]>) -> Self {
-        Self {
-            exported: seen.unwrap_or(past.exported),
-            totals: Some(seen.unwrap_or(past.exported)),
-            ..Self::of(past)
         }
     }
 

@@ -48,10 +48,10 @@ impl FlowTable {
             }
             return self.replace(slot, it, admission);
         }
-        if let Some(slot) = found.similar_missing {
-            return self.observe_missed(slot, it, admission);
+        match found.similar_missing {
+            Some(slot) if !self.is_succeeded(slot, it) => self.observe_missed(slot, it, admission),
+            _ => self.first_sight(it, admission),
         }
-        self.first_sight(it, admission);
     }
 
     /// An observation with the id and the start of a connection that has a slot.
@@ -73,6 +73,15 @@ impl FlowTable {
             self.come_back(slot);
         }
         self.observe_known(slot, it, admission);
+    }
+
+    /// Another incarnation with its id has been seen since, and has no slot.
+    fn is_succeeded(&self, slot: u32, it: &Sighting<'_>) -> bool {
+        let other = self.remembered.recall(&it.key, it.hash, it.identity());
+        let missed = self.store.get(slot);
+        other
+            .zip(missed)
+            .is_some_and(|(other, missed)| !before(other.stamp, missed.stamp))
     }
 
     /// Without start times: one that a complete dump missed, and either it or another with its id is there now.

@@ -6,6 +6,7 @@ use super::Sighting;
 use super::first_sight::Baseline;
 use crate::export::{Loss, Lost};
 use crate::observation::{Admission, Counters};
+use crate::polls::before;
 use crate::store::{ConnectionKey, Identity, LEAST_REMEMBERED, Past, State, Why, flag, minus};
 use crate::table::FlowTable;
 
@@ -52,7 +53,7 @@ impl FlowTable {
         match names {
             Some(names) => {
                 self.remembered.remove(&it.key, it.hash, past.identity());
-                self.insert(it, names, Baseline::from_here(past, counters));
+                self.insert(it, names, Baseline::of(past));
             }
             None => {
                 // One that was evicted had its turn.
@@ -153,6 +154,10 @@ impl FlowTable {
         };
         let hash = self.store.hash(&key);
         self.free(slot);
+        let other = self.remembered.recall(&key, hash, past.identity());
+        if other.is_some_and(|other| before(past.stamp, other.stamp)) {
+            return; // Another one with its id has been seen since.
+        }
         if !self.remembered.put(&key, hash, past) {
             self.remembered.count_forgotten();
         }
