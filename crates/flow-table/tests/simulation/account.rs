@@ -41,8 +41,6 @@ pub struct Account {
     pub left: bool,
     /// One has said so in this run.
     pub has_left: bool,
-    /// Without start times: its counters were zeroed, and who sees them fall takes it for two.
-    split: bool,
     /// What was owed when the state file was written: so it is again once its incarnation is seen.
     pending: Option<[u64; 2]>,
     /// This reading says that it is not.
@@ -124,11 +122,11 @@ fn fell(before: Count, after: Count) -> bool {
 }
 
 impl Account {
-    /// A DESTROY names one of the two that it was taken for: which one, nobody can tell.
-    pub fn close_split(&mut self) {
-        if self.split {
-            let shown = self.latest.and_then(|who| self.last.get(&who));
-            self.ahead = with(self.ahead, shown.map_or([0; 4], |it| it.shown));
+    /// Without start times one whose counters fell is taken for two. A DESTROY names one of them: which one, nobody can
+    /// tell.
+    pub fn end_one_of_two(&mut self, counters: Option<Count>) {
+        if self.zeroed && !self.stamped {
+            self.most = with(self.most, counters.unwrap_or_default());
             self.excuse();
         }
     }
@@ -241,7 +239,6 @@ impl Account {
         let growth = if fell(known.shown, reading.shown) {
             // Without start times this is how another incarnation looks.
             self.may_end |= !self.stamped;
-            self.split |= !self.stamped;
             reading.shown
         } else {
             less(reading.shown, known.shown)

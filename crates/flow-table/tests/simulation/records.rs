@@ -167,6 +167,9 @@ impl Ledger {
             if self.is_own(name.0) {
                 continue;
             }
+            if self.blurred {
+                continue;
+            }
             let missed = account.missing();
             missing = [missing[0] + missed[0], missing[1] + missed[1]];
             if self.pool == [0; 2] && missed != [0; 2] {

@@ -54,7 +54,7 @@ impl Ledger {
         account.may_end |= sight.seen.is_closed();
         if way == Way::Destroy {
             account.destroyed.insert(sight.who);
-            account.close_split();
+            account.end_one_of_two(sight.shown);
             (account.may_end, account.gone) = (true, true);
         } else if !account.destroyed.contains(&sight.who) {
             account.gone = false;
