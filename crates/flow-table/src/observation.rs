@@ -75,7 +75,7 @@ pub struct Counters {
 }
 
 /// The caller's clock at one moment. The table reads none.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Now {
     /// Milliseconds of a clock that never goes back; below 2^47. Deadlines live here.
     pub monotonic_ms: u64,
