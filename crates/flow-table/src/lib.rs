@@ -49,6 +49,9 @@ mod names;
 mod observation;
 mod polls;
 mod queues;
+#[cfg(test)]
+#[path = "../tests/simulation/main.rs"]
+mod simulation;
 mod state_file;
 mod stats;
 mod store;

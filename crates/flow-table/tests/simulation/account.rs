@@ -39,6 +39,8 @@ pub struct Account {
     first_loose: Option<Count>,
     /// A lookup has said that it is outside the selection now.
     pub left: bool,
+    /// One has said so in this run.
+    pub has_left: bool,
     /// What was owed when the state file was written: so it is again once its incarnation is seen.
     pending: Option<[u64; 2]>,
     /// This reading says that it is not.
@@ -120,6 +122,20 @@ fn fell(before: Count, after: Count) -> bool {
 }
 
 impl Account {
+    /// Without start times one whose counters fell is taken for two. A DESTROY names one of them: which one, nobody can
+    /// tell.
+    pub fn end_one_of_two(&mut self, counters: Option<Count>) {
+        if self.zeroed && !self.stamped {
+            self.most = with(self.most, counters.unwrap_or_default());
+            self.excuse();
+        }
+    }
+
+    /// Another run knew it; this one has not met it.
+    pub fn is_unmet(&self) -> bool {
+        self.restored || self.dropped
+    }
+
     /// Nothing was ever read of it: all that is known is that it began.
     pub fn is_hearsay(&self) -> bool {
         self.latest.is_none() && self.destroyed.is_empty()
@@ -295,6 +311,7 @@ impl Account {
             dropped: !in_file,
             held: false,
             labelled: false,
+            has_left: false,
             gone: false,
             start_ns: None,
             totals: [0; 4],

@@ -56,7 +56,7 @@ pub enum Kind {
 
 pub struct Kernel {
     pub ms: u64,
-    wall_offset_ns: i64,
+    pub wall_offset_ns: i64,
     /// Entries get a start time.
     pub stamps: bool,
     /// Entries get counters.

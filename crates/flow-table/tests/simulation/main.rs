@@ -37,6 +37,9 @@ use std::collections::BTreeMap;
 
 use history::{Dimension, History};
 
+/// The table's unit tests have this too: there ranges of slots are tiny, so that connections move, and little is remembered.
+const IN_UNIT_TESTS: bool = module_path!().len() > "simulation".len();
+
 fn number(name: &str, otherwise: u64) -> u64 {
     std::env::var(name)
         .ok()

@@ -174,8 +174,10 @@ impl World {
         let dump = run.dumps.remove(dump);
         for (scope, poll) in &dump.polls {
             if complete {
-                run.polled = true;
-                run.complete[*scope] = true;
+                if let Some(run) = &mut self.run {
+                    run.polled = true;
+                    run.complete[*scope] = true;
+                }
                 self.ledger.passed(
                     &self.kernel.everybody,
                     *scope,
@@ -184,10 +186,12 @@ impl World {
                     self.setup.marked,
                 );
             }
-            run.table.end_poll(*poll, complete, now);
-            self.ledger.calls += 1;
+            self.call(None, [0; 2], |table| table.end_poll(*poll, complete, now))?;
         }
-        if complete && run.complete.iter().all(|complete| *complete) {
+        if let Some(run) = &mut self.run
+            && complete
+            && run.complete.iter().all(|complete| *complete)
+        {
             run.table.end_import();
         }
         Ok(())

@@ -89,7 +89,7 @@ impl Ledger {
             EndReason::EndDetected if stamped && account.ends > 0 && deltas == [0; 4] => {
                 return broken(format!("a second end of {name:?}: {}", brief(record)));
             }
-            EndReason::Forced if !stopping && !account.left => {
+            EndReason::Forced if !stopping && !account.has_left => {
                 return broken(format!(
                     "a forced record of {name:?}, for no reason: {}",
                     brief(record)
@@ -165,6 +165,9 @@ impl Ledger {
             };
             room = [room[0] + left_over[0], room[1] + left_over[1]];
             if self.is_own(name.0) {
+                continue;
+            }
+            if self.blurred {
                 continue;
             }
             let missed = account.missing();

@@ -54,6 +54,7 @@ impl Ledger {
         account.may_end |= sight.seen.is_closed();
         if way == Way::Destroy {
             account.destroyed.insert(sight.who);
+            account.end_one_of_two(sight.shown);
             (account.may_end, account.gone) = (true, true);
         } else if !account.destroyed.contains(&sight.who) {
             account.gone = false;
@@ -83,14 +84,13 @@ impl Ledger {
                 .filter(passed)
                 .any(|pass| pass.began_ms > who.born_ms);
         let younger = who.born_ms >= self.started_ms;
-        let set_since = self.clock_sets.iter().any(|set| *set >= who.born_ms);
         let stamped = sight.seen.start_ns.is_some();
         if younger {
             let early = !stamped
                 && matches!(way, Way::Dump | Way::Lookup)
                 && !held
                 && !self.passes.iter().any(|pass| scopes.contains(&pass.scope));
-            return match overlooked || early {
+            return match overlooked || early || !self.shown_clock(who) {
                 true => either,
                 false => whole,
             };
@@ -105,14 +105,15 @@ impl Ledger {
             };
         }
         let Some(file) = &self.file else {
-            let unknown = self.set_before_start(who) || (self.total && overlooked);
+            let unknown =
+                self.set_before_start(who) || self.looks_younger(who) || (self.total && overlooked);
             return match (unknown, self.total) {
                 (true, _) => either,
                 (false, false) => nothing,
                 (false, true) => whole,
             };
         };
-        if set_since && (file.clock_sets as usize) < self.clock_sets.len()
+        if (file.clock_sets as usize) < self.clock_sets.len()
             || self.set_before_start(who)
             || overlooked
         {
@@ -142,7 +143,34 @@ impl Ledger {
     /// The wall clock was set between an incarnation's beginning and the agent's: starts do not compare.
     fn set_before_start(&self, who: &Incarnation) -> bool {
         let between = who.born_ms..=self.started_ms;
-        self.clock_sets.iter().any(|set| between.contains(set))
+        self.clock_sets.iter().any(|(set, _)| between.contains(set))
+    }
+
+    /// From when on, until when and by how much the wall clock went in this run, each time it was set.
+    fn clocks(&self) -> impl Iterator<Item = (u64, u64, i64)> {
+        let sets = self.clock_sets.iter().enumerate();
+        sets.map(|(n, (from, offset))| {
+            let until = self.clock_sets.get(n + 1).map_or(u64::MAX, |next| next.0);
+            (*from, until, *offset)
+        })
+    }
+
+    /// The clock by which this one began was in force at a call of the table.
+    fn shown_clock(&self, who: &Incarnation) -> bool {
+        let mut clocks = self.clocks();
+        clocks
+            .find(|(from, until, _)| (*from..*until).contains(&who.born_ms))
+            .is_none_or(|(from, until, _)| self.called_ms.range(from..until).next().is_some())
+    }
+
+    /// By a clock that was set since, its start lies within this run.
+    fn looks_younger(&self, who: &Incarnation) -> bool {
+        self.clocks().any(|(from, _, offset)| {
+            // When the clock was set the table knows by its calls only.
+            let from = self.called_ms.range(..from).next_back().copied();
+            let at = (who.start_ns as i64).saturating_sub(offset) / 1_000_000;
+            from.is_some_and(|from| at >= from as i64)
+        })
     }
 
     /// A lookup has found nothing at a place.
@@ -157,7 +185,7 @@ impl Ledger {
     pub fn left(&mut self, everybody: &[Incarnation], sight: &Sight) {
         let name = name_of(&everybody[sight.who], sight.stamped);
         if let Some(account) = self.accounts.get_mut(&name) {
-            account.left = true;
+            (account.left, account.has_left) = (true, true);
         }
     }
 
