@@ -123,7 +123,7 @@ fn a_file_of_another_format_is_refused() {
     let folder = Folder::new("format");
     write(&folder.file(), &[]);
     let mut octets = fs::read(folder.file()).unwrap();
-    octets[7] = 2;
+    octets[7] = 1;
     fs::write(folder.file(), octets).unwrap();
     assert!(matches!(
         read_all(&folder.file(), BOOT),
