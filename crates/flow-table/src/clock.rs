@@ -104,9 +104,9 @@ impl Clock {
         });
     }
 
-    /// The monotonic moment of a wall-clock time that has passed: the latest one at which the clock showed it. A time that
-    /// no clock has shown (a step forward jumped over it, or it is yet to come) is now.
-    pub(crate) fn monotonic_of(&self, wall_ns: u64, now: Now) -> i64 {
+    /// The monotonic moment of a wall-clock time that has passed: the latest one at which the clock showed it. None: as far
+    /// as was seen it never did (a step forward jumped over it, or it is yet to come).
+    pub(crate) fn monotonic_of(&self, wall_ns: u64, now: Now) -> Option<i64> {
         let wall = (wall_ns / 1_000_000) as i64;
         let now = now.monotonic_ms as i64;
         let mut until = now;
@@ -114,11 +114,11 @@ impl Clock {
             let at = wall - span.offset_ms;
             let after = if n == 0 { i64::MIN } else { span.after_ms };
             if (after..=until.saturating_add(STEP_MS)).contains(&at) {
-                return at.min(now);
+                return Some(at.min(now));
             }
             until = span.from_ms;
         }
-        now
+        None
     }
 }
 
@@ -155,7 +155,8 @@ mod tests {
             clock.note(moment);
         }
         let last = now(100_000, WALL + 90_000 + 23 * HOUR);
-        let at = |wall: u64| clock.monotonic_of(wall * 1_000_000, last);
+        let moment = |wall: u64| clock.monotonic_of(wall * 1_000_000, last);
+        let at = |wall: u64| moment(wall).unwrap();
         // Before the first step, and before the first moment.
         assert_eq!(at(WALL + 5_000), 15_000);
         assert_eq!(at(WALL - 2 * HOUR), 10_000 - 2 * HOUR as i64);
@@ -165,8 +166,8 @@ mod tests {
         assert_eq!(at(WALL - HOUR / 2), 10_000 - HOUR as i64 / 2);
         // In the last span, in the gap before it, and in the future.
         assert_eq!(at(WALL + 88_000 + 23 * HOUR), 98_000);
-        assert_eq!(at(WALL + 12 * HOUR), 100_000);
-        assert_eq!(at(WALL + 100 * HOUR), 100_000);
+        assert_eq!(moment(WALL + 12 * HOUR), None);
+        assert_eq!(moment(WALL + 100 * HOUR), None);
     }
 
     #[test]

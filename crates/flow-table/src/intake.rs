@@ -21,10 +21,11 @@ mod lookup;
 mod refused;
 mod update;
 
+use crate::clock::Clock;
 use crate::observation::{Now, Observation};
 use crate::polls::Poll;
 use crate::stats::Stats;
-use crate::store::{ConnectionKey, Identity, Store};
+use crate::store::{ConnectionKey, Identity, Spoken, Store};
 
 /// Who made an observation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -71,6 +72,17 @@ impl<'a> Sighting<'a> {
 
     pub(crate) fn identity(&self) -> Identity {
         Identity::new(self.seen.id, self.seen.start_ns)
+    }
+
+    /// The same, with what tells it from others whose start is not known.
+    pub(crate) fn spoken<'c>(&self, clock: &'c Clock) -> Spoken<'c> {
+        let start = self.seen.start();
+        Spoken {
+            identity: self.identity(),
+            began_ms: start.and_then(|start| clock.monotonic_of(start, self.now)),
+            clock,
+            now: self.now,
+        }
     }
 
     pub(crate) fn is_destroy(&self) -> bool {

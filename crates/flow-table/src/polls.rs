@@ -125,6 +125,14 @@ impl Polls {
         earliest
     }
 
+    /// The number of the poll of this scope that runs, else of the last request.
+    pub(crate) fn running_or_last(&self, scope: Scope) -> u32 {
+        let mut running = self.running.iter().map(|(poll, _)| poll);
+        running
+            .find(|poll| poll.scope == scope)
+            .map_or(self.sequence, |poll| poll.sequence)
+    }
+
     /// A poll of the scope runs that may still show what was there before this stamp.
     pub(crate) fn older_runs(&self, scope: u8, stamp: u32) -> bool {
         let older = |poll: &Poll| poll.scope.0 == scope && before(poll.sequence, stamp);

@@ -87,12 +87,14 @@ impl FlowTable {
         }
         let key = self.store.key(slot)?;
         let zeroed = self.store.zeroed(slot);
+        // Either is kept: what was told once is told again.
+        let told_start = self.store.told_start(slot);
         Some(StateEntry {
             original: key.tuple(),
             zone: key.zone(),
             id: connection.id,
-            start_ns: connection.start_ns,
-            kernel_start: connection.has(flag::KERNEL_START),
+            start_ns: told_start.unwrap_or(connection.start_ns),
+            kernel_start: connection.has(flag::KERNEL_START) && told_start.is_none(),
             exported: plus(&connection.exported, &zeroed),
             zeroed,
             record_end_s: connection.record_end_s,

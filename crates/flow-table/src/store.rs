@@ -17,7 +17,7 @@ use std::collections::BTreeSet;
 use ahash::RandomState;
 
 pub(crate) use connection::{Connection, Place, Presence, State, backwards, flag, minus, plus};
-pub(crate) use identity::{Identity, Match};
+pub(crate) use identity::{Identity, Match, Spoken};
 pub(crate) use key::ConnectionKey;
 pub(crate) use remembered::{Keep, LEAST_REMEMBERED, MOST_OF_A_KEY, Past, Remembered, Why};
 pub(crate) use scan::Scan;
@@ -35,16 +35,20 @@ pub(crate) struct Store {
     side: Side,
     /// Every slot of an incarnation of which the kernel may still speak.
     index: Index,
-    /// How far counters had come when somebody zeroed them.
-    zeroed: Segmented<Zeroed>,
+    /// What next to no connection has.
+    extras: Segmented<Extra>,
     /// Zones that connections were ever in: where to look for a tuple whose zone is not known.
     zones: BTreeSet<u16>,
     counts: Counts,
 }
 
-struct Zeroed {
+#[derive(Clone, Copy, Default)]
+struct Extra {
     slot: u32,
-    so_far: [Counters; 2],
+    /// How far the counters had come when somebody zeroed them.
+    zeroed: [Counters; 2],
+    /// The start that records told before the kernel's was known; 0: none did.
+    told_start_ns: u64,
 }
 
 /// Connections by state.
@@ -79,7 +83,7 @@ impl Store {
             slots: Slots::new(),
             side: Side::new(),
             index: Index::new(),
-            zeroed: Segmented::new(),
+            extras: Segmented::new(),
             zones: BTreeSet::new(),
             counts: Counts::default(),
         }
@@ -99,7 +103,7 @@ impl Store {
     }
 
     pub(crate) fn bytes(&self) -> usize {
-        self.slots.bytes() + self.side.bytes() + self.index.bytes() + self.zeroed.bytes()
+        self.slots.bytes() + self.side.bytes() + self.index.bytes() + self.extras.bytes()
     }
 
     /// Above every slot's number.
@@ -185,7 +189,7 @@ impl Store {
         &self,
         key: &ConnectionKey,
         hash: u64,
-        identity: Identity,
+        spoken: Spoken<'_>,
     ) -> Candidates {
         let mut found = Candidates::default();
         let seen_last = |slot: Option<u32>| slot.and_then(|slot| self.get(slot)).map(|it| it.stamp);
@@ -206,7 +210,7 @@ impl Store {
                     found.oldest_missing = Some(slot);
                 }
             }
-            match identity.compare(connection.identity()) {
+            match spoken.compare(connection.identity(), connection.start_ns) {
                 Match::Same if !gone || found.exact.is_none() => found.exact = Some(slot),
                 Match::Similar if !gone => found.similar = Some(slot),
                 Match::Similar if seen_last(found.similar_missing) < stamp => {
@@ -216,6 +220,17 @@ impl Store {
             }
         }
         found
+    }
+
+    /// The kernel holds an incarnation of this key, as far as we know.
+    pub(crate) fn has_current(&self, key: &ConnectionKey, hash: u64) -> bool {
+        let held = |slot: u32| {
+            self.get(slot)
+                .is_some_and(|connection| !connection.is_gone())
+        };
+        self.index
+            .iter(hash)
+            .any(|slot| self.slots.has_key(slot, key) && held(slot))
     }
 
     /// The slots that these tuples' incarnations have, whatever their identity.
@@ -277,7 +292,7 @@ impl Store {
     pub(crate) fn free(&mut self, slot: u32) {
         self.set_destroyed(slot);
         self.set_state(slot, State::Free);
-        self.take_zeroed(slot);
+        self.take_extra(slot);
         if let Some(connection) = self.slots.get(slot) {
             self.drop_side(slot, connection.side);
             self.slots.free(slot);
@@ -340,46 +355,59 @@ impl Store {
     pub(crate) fn zero(&mut self, slot: u32) {
         if let Some(connection) = self.slots.get_mut(slot) {
             let so_far = connection.zero();
-            self.add_zeroed(slot, so_far);
+            self.add_zeroed(slot, &so_far);
         }
     }
 
     /// Its counters had come this far, and further, when somebody zeroed them.
-    pub(crate) fn add_zeroed(&mut self, slot: u32, so_far: [Counters; 2]) {
-        let Some(connection) = self.slots.get_mut(slot) else {
-            return;
-        };
-        connection.set(flag::ZEROED);
-        let hash = self.seed.hash_one(slot);
-        match self.zeroed.find_mut(hash, |zeroed| zeroed.slot == slot) {
-            Some(zeroed) => zeroed.so_far = plus(&zeroed.so_far, &so_far),
-            None => {
-                let seed = &self.seed;
-                self.zeroed.insert(hash, Zeroed { slot, so_far }, |zeroed| {
-                    seed.hash_one(zeroed.slot)
-                });
-            }
+    pub(crate) fn add_zeroed(&mut self, slot: u32, so_far: &[Counters; 2]) {
+        let mut extra = self.take_extra(slot).unwrap_or_default();
+        extra.zeroed = plus(&extra.zeroed, so_far);
+        self.put_extra(slot, extra);
+    }
+
+    /// Its records go on to tell this start.
+    pub(crate) fn keep_told_start(&mut self, slot: u32, told_start_ns: u64) {
+        let mut extra = self.take_extra(slot).unwrap_or_default();
+        if extra.told_start_ns == 0 {
+            extra.told_start_ns = told_start_ns;
         }
+        self.put_extra(slot, extra);
     }
 
     /// How far its counters had come when somebody zeroed them; zero: nobody has.
     pub(crate) fn zeroed(&self, slot: u32) -> [Counters; 2] {
-        let ever = self.get(slot).is_some_and(|it| it.has(flag::ZEROED));
-        if !ever {
-            return Default::default();
-        }
-        self.zeroed
-            .iter(self.seed.hash_one(slot))
-            .find(|zeroed| zeroed.slot == slot)
-            .map_or_else(Default::default, |zeroed| zeroed.so_far)
+        self.extra(slot)
+            .map_or_else(Default::default, |extra| extra.zeroed)
     }
 
-    fn take_zeroed(&mut self, slot: u32) -> Option<[Counters; 2]> {
-        let ever = self.get(slot).is_some_and(|it| it.has(flag::ZEROED));
-        let hash = ever.then(|| self.seed.hash_one(slot))?;
-        self.zeroed
-            .remove(hash, |zeroed| zeroed.slot == slot)
-            .map(|zeroed| zeroed.so_far)
+    /// The start that records told before the kernel's was known.
+    pub(crate) fn told_start(&self, slot: u32) -> Option<u64> {
+        let told = self.extra(slot).map(|extra| extra.told_start_ns);
+        told.filter(|told| *told != 0)
+    }
+
+    fn extra(&self, slot: u32) -> Option<&Extra> {
+        let any = self.get(slot).is_some_and(|it| it.has(flag::EXTRA));
+        let hash = any.then(|| self.seed.hash_one(slot))?;
+        self.extras.iter(hash).find(|extra| extra.slot == slot)
+    }
+
+    fn put_extra(&mut self, slot: u32, extra: Extra) {
+        if let Some(connection) = self.slots.get_mut(slot) {
+            connection.set(flag::EXTRA);
+            let seed = &self.seed;
+            let extra = Extra { slot, ..extra };
+            self.extras.insert(seed.hash_one(slot), extra, |extra| {
+                seed.hash_one(extra.slot)
+            });
+        }
+    }
+
+    fn take_extra(&mut self, slot: u32) -> Option<Extra> {
+        let any = self.get(slot).is_some_and(|it| it.has(flag::EXTRA));
+        let hash = any.then(|| self.seed.hash_one(slot))?;
+        self.extras.remove(hash, |extra| extra.slot == slot)
     }
 
     /// The slots that should move down so that memory can go back, highest first.
@@ -391,15 +419,15 @@ impl Store {
     pub(crate) fn move_down(&mut self, slot: u32) -> Option<u32> {
         let key = self.key(slot)?;
         let connection = *self.get(slot)?;
-        let zeroed = self.take_zeroed(slot);
+        let extra = self.take_extra(slot);
         self.slots.free(slot);
         let to = self.slots.add(key, connection);
         if connection.presence() != Presence::Destroyed {
             self.index.replace(key.hash(&self.seed), slot, to);
         }
         self.side.set_owner(to, connection.side);
-        if let Some(so_far) = zeroed {
-            self.add_zeroed(to, so_far);
+        if let Some(extra) = extra {
+            self.put_extra(to, extra);
         }
         Some(to)
     }
@@ -408,7 +436,7 @@ impl Store {
     pub(crate) fn give_back(&mut self) -> bool {
         let seed = &self.seed;
         self.index.give_back()
-            || self.zeroed.give_back(|zeroed| seed.hash_one(zeroed.slot))
+            || self.extras.give_back(|extra| seed.hash_one(extra.slot))
             || self.slots.give_back()
             || Side::give_back(&mut self.side)
     }

@@ -158,7 +158,7 @@ impl FlowTable {
             .side(slot)
             .unwrap_or_else(|| (original.inverse(), key.zone(), [0; 16]));
         // The wall clock may have been set back since. The start stays what it was told to be, and the end is not before it.
-        let start_ns = connection.start_ns;
+        let start_ns = self.store.told_start(slot).unwrap_or(connection.start_ns);
         let mut end_ns = (connection.end_ms.get() * 1_000_000)
             .min(now.wall_ns)
             .max(start_ns);

@@ -109,8 +109,7 @@ impl FlowTable {
         let newest = sweep.poll.sequence.wrapping_add(1);
         if connection.presence() == Presence::Missing && !before(newest, connection.stamp) {
             let hash = self.store.hash(&key);
-            let found = self.store.candidates(&key, hash, connection.identity());
-            if found.current.is_some() {
+            if self.store.has_current(&key, hash) {
                 self.lose_sight(slot);
             }
         }

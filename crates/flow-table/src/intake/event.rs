@@ -59,14 +59,15 @@ impl FlowTable {
             return; // The kernel repeats what another listener has missed.
         }
         let found = self.candidates(&it);
-        // Without start times an incarnation that is missing is meant before the one that is there.
-        let similar = found.similar_missing.or(found.similar);
         let advances = |slot: &u32| {
             self.store.get(*slot).is_some_and(|connection| {
                 !connection.has(flag::ACCOUNTED) || !connection.went_back(seen)
             })
         };
-        match found.exact.or(similar.filter(advances)) {
+        // Without start times an incarnation that is missing is meant before the one that is there.
+        let similar = [found.similar_missing, found.similar];
+        let similar = similar.into_iter().flatten().find(advances);
+        match found.exact.or(similar) {
             Some(slot) => {
                 self.update(slot, &it);
                 self.end(slot, Some(Presence::Destroyed), now);

@@ -56,7 +56,8 @@ impl FlowTable {
 
     /// What is remembered of the incarnation that was seen, brought up to date.
     pub(super) fn recall(&mut self, it: &Sighting<'_>) -> Option<Past> {
-        let mut past = self.remembered.recall(&it.key, it.hash, it.identity())?;
+        let spoken = it.spoken(&self.clock);
+        let mut past = self.remembered.recall(&it.key, it.hash, spoken)?;
         let created_before = matches!(past.why, Why::Restored | Why::Left | Why::Missing);
         if it.source == Source::New && created_before {
             return None; // The id was given to another one.
@@ -79,12 +80,11 @@ impl FlowTable {
     /// Of an incarnation of which nothing is remembered nothing was exported. One that is older than the agent (or than
     /// what the former run's file says) starts as the configuration says.
     fn unknown(&self, it: &Sighting<'_>) -> Baseline {
-        let began = it
-            .seen
-            .start()
-            .map(|start| self.clock.monotonic_of(start, it.now));
-        let older = match began {
-            Some(began) => began < self.older_before(),
+        let older = match it.seen.start() {
+            Some(start) => {
+                let began = self.clock.monotonic_of(start, it.now);
+                began.is_some_and(|began| began < self.older_before())
+            }
             None => it.is_shown() && !self.polls.any_complete(it.request.scope),
         };
         if older && self.config.initial_delta == InitialDelta::Zero {
@@ -122,7 +122,7 @@ impl FlowTable {
     /// Requests that are older than this do not know it. A NEW event tells less than the dump that may be running.
     pub(super) fn first_stamp(&self, it: &Sighting<'_>) -> u32 {
         match it.source {
-            Source::New => self.polls.last_request(),
+            Source::New => self.polls.running_or_last(it.request.scope),
             _ => self.polls.newer_than_all(),
         }
     }
@@ -130,8 +130,6 @@ impl FlowTable {
     pub(super) fn insert(&mut self, it: &Sighting<'_>, names: NamesId, baseline: Baseline) {
         let (seen, now) = (it.seen, it.now);
         let (start_ns, kernel_start) = match (baseline.start, seen.start()) {
-            // A start that was exported stays as it was.
-            (Some(former), _) if baseline.recorded => former,
             (_, Some(start)) => (start, true),
             (Some(former), None) => former,
             (None, None) => (now.wall_ns, false),
@@ -172,11 +170,16 @@ impl FlowTable {
         // active deadline has already moved on. An end counts from its sighting.
         if state == State::Live && connection.unexported() && !baseline.recorded {
             let began = self.clock.monotonic_of(start_ns, now);
-            connection.since_ms = Millis::new(began.max(0) as u64);
+            let began = began.map_or(now.monotonic_ms, |began| began.max(0) as u64);
+            connection.since_ms = Millis::new(began);
         }
         let slot = self.store.add(&it.key, it.hash, connection, seen);
         if let Some(so_far) = baseline.zeroed {
-            self.store.add_zeroed(slot, *so_far);
+            self.store.add_zeroed(slot, &so_far);
+        }
+        // A start that was exported stays as it was.
+        if let Some((told, false)) = baseline.start.filter(|_| baseline.recorded && kernel_start) {
+            self.store.keep_told_start(slot, told);
         }
         self.intake.added += 1;
         self.set_state(slot, state);

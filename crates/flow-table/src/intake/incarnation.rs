@@ -77,7 +77,9 @@ impl FlowTable {
 
     /// Another incarnation with its id has been seen since, and has no slot.
     fn is_succeeded(&self, slot: u32, it: &Sighting<'_>) -> bool {
-        let other = self.remembered.recall(&it.key, it.hash, it.identity());
+        let other = self
+            .remembered
+            .recall(&it.key, it.hash, it.spoken(&self.clock));
         let missed = self.store.get(slot);
         other
             .zip(missed)
@@ -118,7 +120,8 @@ impl FlowTable {
 
     /// Every incarnation that may be meant; of past ones of this tuple not more than it takes.
     pub(crate) fn candidates(&mut self, it: &Sighting<'_>) -> Candidates {
-        let mut found = self.store.candidates(&it.key, it.hash, it.identity());
+        let spoken = it.spoken(&self.clock);
+        let mut found = self.store.candidates(&it.key, it.hash, spoken);
         if found.missing >= MOST_OF_A_KEY
             && let Some(slot) = found.oldest_missing.take()
         {

@@ -137,25 +137,27 @@ impl FlowTable {
         let (Some(key), Some(connection)) = (self.store.key(slot), self.store.get(slot)) else {
             return;
         };
+        // Either is kept: what was told once is told again.
+        let told_start = self.store.told_start(slot);
         let past = Past {
             exported: connection.exported,
             zeroed: connection
-                .has(flag::ZEROED)
+                .has(flag::EXTRA)
                 .then(|| Box::new(self.store.zeroed(slot))),
-            start_ns: connection.start_ns,
+            start_ns: told_start.unwrap_or(connection.start_ns),
             id: connection.id,
             stamp: connection.stamp,
             record_end_s: connection.record_end_s,
             scope: connection.scope,
             why,
-            kernel_start: connection.has(flag::KERNEL_START),
+            kernel_start: connection.has(flag::KERNEL_START) && told_start.is_none(),
             recorded: connection.has(flag::RECORDED),
             done: connection.has(flag::END_TOLD),
         };
         let hash = self.store.hash(&key);
         self.free(slot);
-        let other = self.remembered.recall(&key, hash, past.identity());
-        if other.is_some_and(|other| before(past.stamp, other.stamp)) {
+        let other = self.remembered.stamp_of(&key, hash, past.identity());
+        if other.is_some_and(|other| !before(other, past.stamp)) {
             return; // Another one with its id has been seen since.
         }
         if !self.remembered.put(&key, hash, past) {

@@ -2,7 +2,7 @@
 
 use super::{Sighting, Source};
 use crate::observation::Now;
-use crate::store::{Place, Presence, State, flag};
+use crate::store::{Connection, Place, Presence, State, flag};
 use crate::table::FlowTable;
 
 impl FlowTable {
@@ -18,6 +18,10 @@ impl FlowTable {
         };
         if went_back(self) {
             self.store.zero(slot);
+        }
+        let told_start = self.store.get(slot).and_then(Connection::told_start);
+        if let Some(told_start) = told_start.filter(|_| it.seen.start().is_some()) {
+            self.store.keep_told_start(slot, told_start);
         }
         let Some(connection) = self.store.get_mut(slot) else {
             return;

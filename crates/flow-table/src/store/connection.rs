@@ -62,8 +62,8 @@ pub(crate) mod flag {
     pub(crate) const SUSPECT: u16 = 1 << 5;
     /// Its next record is due at once: the table stops, or a done one has something left and the kernel has dropped it.
     pub(crate) const AT_ONCE: u16 = 1 << 6;
-    /// Somebody else zeroed its counters: the store knows how far they had come.
-    pub(crate) const ZEROED: u16 = 1 << 7;
+    /// The store knows more of it: its counters were zeroed, or another start was told.
+    pub(crate) const EXTRA: u16 = 1 << 7;
     /// Its end was exported, or counted as lost. It may go on all the same, and then has no other end without something new.
     pub(crate) const END_TOLD: u16 = 1 << 8;
 }
@@ -299,6 +299,12 @@ impl Connection {
         minus(&self.totals, &self.exported)
     }
 
+    /// The start that records have told, if that was not the kernel's.
+    pub(crate) fn told_start(&self) -> Option<u64> {
+        let told = self.has(flag::RECORDED) || self.is_in_flight();
+        (told && !self.has(flag::KERNEL_START)).then_some(self.start_ns)
+    }
+
     /// Nobody need look at it any more, nor waits for that.
     pub(crate) fn forget_questions(&mut self) {
         if self.place() == Place::Awaiting {
@@ -326,7 +332,6 @@ impl Connection {
     /// Somebody has zeroed the kernel's counters: what was not exported of them stays due. Hands back how far they had come.
     pub(crate) fn zero(&mut self) -> [Counters; 2] {
         self.exported = minus(&self.exported, &self.totals);
-        self.set(flag::ZEROED);
         std::mem::take(&mut self.totals)
     }
 
@@ -342,9 +347,7 @@ impl Connection {
         stamp: u32,
     ) -> bool {
         self.stamp = stamp;
-        // A start that was exported stays as it was.
-        if !self.has(flag::KERNEL_START | flag::RECORDED)
-            && !self.is_in_flight()
+        if !self.has(flag::KERNEL_START)
             && let Some(start) = seen.start()
         {
             self.start_ns = start;

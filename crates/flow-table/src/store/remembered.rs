@@ -7,7 +7,7 @@
 
 use ahash::RandomState;
 
-use super::identity::{Identity, Match};
+use super::identity::{Identity, Match, Spoken};
 use super::key::{Address, ConnectionKey, FamilyKey};
 use crate::export::Loss;
 use crate::memory::Segmented;
@@ -232,27 +232,48 @@ impl Remembered {
         self.aging.forgotten += 1;
     }
 
-    /// The incarnation that an observation with this identity speaks of: with the same id and start, else with the same
-    /// id where a start is not known. Not one that was destroyed.
+    /// The incarnation that an observation speaks of: with the same id and start, else with the same id where a start is not
+    /// known. Not one that was destroyed.
     pub(crate) fn recall(
         &self,
         key: &ConnectionKey,
         hash: u64,
-        identity: Identity,
+        spoken: Spoken<'_>,
     ) -> Option<Past> {
+        let compare = |past: &Past| spoken.compare(past.identity(), past.start_ns);
+        self.find(key, hash, compare).cloned()
+    }
+
+    /// The same by identity alone: when it was last seen.
+    pub(crate) fn stamp_of(
+        &self,
+        key: &ConnectionKey,
+        hash: u64,
+        identity: Identity,
+    ) -> Option<u32> {
+        let found = self.find(key, hash, |past| identity.compare(past.identity()));
+        found.map(|past| past.stamp)
+    }
+
+    fn find(
+        &self,
+        key: &ConnectionKey,
+        hash: u64,
+        compare: impl Fn(&Past) -> Match,
+    ) -> Option<&Past> {
         if self.len() == 0 {
             return None;
         }
         let mut similar = None;
-        for past in self.of_key(key, hash) {
-            match past.identity().compare(identity) {
-                _ if past.why == Why::Destroyed => {}
-                Match::Same => return Some(past.clone()),
+        let mut alive = self.of_key(key, hash);
+        while let Some(past) = alive.find(|past| past.why != Why::Destroyed) {
+            match compare(past) {
+                Match::Same => return Some(past),
                 Match::Similar => similar = Some(past),
                 Match::Other => {}
             }
         }
-        similar.cloned()
+        similar
     }
 
     /// When a DESTROY of this tuple was last merged, if a dump that was begun before may still run.
@@ -291,13 +312,14 @@ impl Remembered {
         true
     }
 
-    /// Forgets the incarnation that `recall` finds.
+    /// Forgets the incarnation with this identity.
     pub(crate) fn remove(&mut self, key: &ConnectionKey, hash: u64, identity: Identity) {
-        let Some(found) = self.recall(key, hash, identity) else {
+        let found = self.find(key, hash, |past| identity.compare(past.identity()));
+        let Some((found, why)) = found.map(|found| (found.identity(), found.why)) else {
             return;
         };
         self.remove_where(key, hash, |past| {
-            past.identity() == found.identity() && past.why == found.why
+            past.identity() == found && past.why == why
         });
     }
 
