@@ -17,7 +17,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::sync::Arc;
 
-use golden::{tcp4, tcp6};
+use golden::{tcp4, tcp6, whole};
 use ipfix::{
     BodyEncoder, DecoderSession, Flow, Format, JsonLines, NameTexts, Names, Profile, Pushed,
     Session,
@@ -125,7 +125,7 @@ fn decoding_a_record_and_writing_its_text_allocates_nothing() {
             false,
         );
     }
-    let message = encoder.finish().remove(0).octets;
+    let message = whole(&encoder.finish()[0], 1);
     let mut decoder = DecoderSession::default();
     let mut lines = JsonLines::new(true);
     decoder.stream(&templates, &mut lines).unwrap();
