@@ -98,14 +98,22 @@ fn reverse_elements_have_reverse_names() {
 }
 
 #[test]
-fn date_times_are_iso_8601_with_milliseconds() {
+fn date_times_are_iso_8601_with_the_digits_of_their_type() {
     assert_eq!(
         one(
             "0096 0004  0098 0008  009a 0008  009c 0008",
-            // The last two are NTP: 1767323045 s + 2208988800 s = 0xed01b425; the fraction .678 is 0xad916872.b….
-            "695735a5  0000019b7ca98f2e  ed01b425 ad916873  ed01b425 ad916873"
+            // The last two are NTP: 1767323045 s + 2208988800 s = 0xed01b425; the fraction .678 is 0xad916872.b…, cut off.
+            "695735a5  0000019b7ca98f2e  ed01b425 ad916872  ed01b425 ad916872"
         ),
-        r#"{"flowStartSeconds":"2026-01-02T03:04:05.000Z","flowStartMilliseconds":"2026-01-02T03:04:05.678Z","flowStartMicroseconds":"2026-01-02T03:04:05.678Z","flowStartNanoseconds":"2026-01-02T03:04:05.678Z"}"#
+        r#"{"flowStartSeconds":"2026-01-02T03:04:05.000Z","flowStartMilliseconds":"2026-01-02T03:04:05.678Z","flowStartMicroseconds":"2026-01-02T03:04:05.678000Z","flowStartNanoseconds":"2026-01-02T03:04:05.678000000Z"}"#
+    );
+    // A fraction that is nearly a second is the next one.
+    assert_eq!(
+        one(
+            "009a 0008  009c 0008",
+            "ed01b425 ffffffff  ed01b425 ffffffff"
+        ),
+        r#"{"flowStartMicroseconds":"2026-01-02T03:04:06.000000Z","flowStartNanoseconds":"2026-01-02T03:04:06.000000000Z"}"#
     );
 }
 

@@ -14,9 +14,10 @@ use crate::message::MessageHeader;
 /// Collects one JSON object a record, each followed by a line feed.
 ///
 /// Elements go by registry name, unknown ones by `enterprise/number` with their octets in hexadecimal. Numbers are
-/// numbers, addresses text, date-times ISO 8601 in UTC with milliseconds, octet arrays hexadecimal, a boolean that is
-/// neither 1 nor 2 and a float that JSON cannot say are null. Ill-formed UTF-8 becomes U+FFFD. Structured data and
-/// padding are left out. An options record's scope is an object under `scope`; the message is an object under `message`.
+/// numbers, addresses text, date-times ISO 8601 in UTC with milliseconds (those of microseconds and nanoseconds with all
+/// their digits), octet arrays hexadecimal, a boolean that is neither 1 nor 2 and a float that JSON cannot say are null.
+/// Ill-formed UTF-8 becomes U+FFFD. Structured data and padding are left out. An options record's scope is an object
+/// under `scope`; the message is an object under `message`.
 ///
 /// A field of a record takes at least one octet on the wire, so that the text is bounded by what was sent: for each
 /// octet at most the field's name and six octets of text, and for each record the message's object.
@@ -72,7 +73,7 @@ impl JsonLines {
             let out = &mut self.message;
             out.clear();
             out.extend_from_slice(b",\"message\":{\"exportTime\":");
-            time::write(u64::from(record.header.export_time) * 1000, out);
+            time::milliseconds(u64::from(record.header.export_time) * 1000, out);
             out.extend_from_slice(b",\"observationDomainId\":");
             unsigned(record.header.domain.into(), out);
             out.extend_from_slice(b",\"sequenceNumber\":");
@@ -142,7 +143,9 @@ fn member(key: &[u8], value: Value<'_>, out: &mut Vec<u8>) {
         }
         Value::Mac(octets) => address::write_mac(octets, out),
         Value::Address(address) => address::write(address, out),
-        Value::Time(milliseconds) => time::write(milliseconds, out),
+        Value::Milliseconds(value) => time::milliseconds(value, out),
+        Value::Microseconds(value) => time::microseconds(value, out),
+        Value::Nanoseconds(value) => time::nanoseconds(value, out),
         Value::Text(octets) => text::write(octets, out),
         Value::Octets(octets) => text::write_hex(octets, out),
     }
