@@ -10,7 +10,7 @@
 mod golden;
 
 use golden::octets;
-use ipfix::{DecodeError, DecoderSession, JsonLines, Limits};
+use ipfix::{DecodeError, DecoderSession, JsonLines, LargeNumbers, Limits};
 
 /// The lines of a stream of messages, or the error that ended it with the lines before.
 fn stream(text: &str) -> (Vec<String>, Option<DecodeError>) {
@@ -142,6 +142,48 @@ fn integers_of_reduced_size_are_numbers() {
             "ff 010000 ffff 0002"
         ),
         r#"{"octetDeltaCount":255,"packetDeltaCount":65536,"mibObjectValueInteger":-1,"ingressInterface":2}"#
+    );
+}
+
+#[test]
+fn integers_that_a_double_would_round_may_be_text() {
+    // octetDeltaCount 2^53 - 1, 2^53 and 2^64 - 1, mibObjectValueInteger (signed32 at eight octets) -(2^53 - 1) and -2^63.
+    let message = octets(
+        "000a 0058 695735b0 00000000 00000001
+         0002 001c 0100 0005  0001 0008  0001 0008  0001 0008  01b2 0008  01b2 0008
+         0100 002c 001fffffffffffff 0020000000000000 ffffffffffffffff ffe0000000000001 8000000000000000",
+    );
+    let written = |lines: JsonLines| {
+        let mut lines = lines;
+        DecoderSession::default()
+            .stream(&message, &mut lines)
+            .unwrap();
+        split(&mut lines).remove(0)
+    };
+    assert_eq!(
+        written(JsonLines::new(true)),
+        format!(
+            r#"{{"octetDeltaCount":9007199254740991,"octetDeltaCount_2":9007199254740992,"octetDeltaCount_3":18446744073709551615,"mibObjectValueInteger":-9007199254740991,"mibObjectValueInteger_2":-9223372036854775808,{MESSAGE}"#
+        )
+    );
+    assert_eq!(
+        written(JsonLines::new(true).with_large_numbers(LargeNumbers::Text)),
+        format!(
+            r#"{{"octetDeltaCount":9007199254740991,"octetDeltaCount_2":"9007199254740992","octetDeltaCount_3":"18446744073709551615","mibObjectValueInteger":-9007199254740991,"mibObjectValueInteger_2":"-9223372036854775808",{MESSAGE}"#
+        )
+    );
+}
+
+#[test]
+fn a_record_says_who_sent_it() {
+    let mut lines = JsonLines::new(true).with_peer("[2001:db8::1]:4739\u{1b}");
+    DecoderSession::default()
+        .stream(&octets(&format!("{TEMPLATE_4} {DATA}")), &mut lines)
+        .unwrap();
+    let line = split(&mut lines).remove(0);
+    assert!(
+        line.ends_with(r#""templateId":256,"peer":"[2001:db8::1]:4739\u001b"}}"#),
+        "{line}"
     );
 }
 

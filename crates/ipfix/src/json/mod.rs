@@ -11,6 +11,19 @@ use crate::decode::session::Sink;
 use crate::decode::value::Value;
 use crate::message::MessageHeader;
 
+/// The greatest integer up to which a double tells every one from the next: 2^53 - 1 (RFC 7493, section 2.2).
+const EXACT: u64 = (1 << 53) - 1;
+
+/// How integers beyond ±(2^53 - 1) are written, which most JSON readers would round.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LargeNumbers {
+    /// As numbers, like all others.
+    #[default]
+    Numbers,
+    /// As text, as RFC 7493 recommends, with all digits.
+    Text,
+}
+
 /// Collects one JSON object a record, each followed by a line feed.
 ///
 /// Elements go by registry name, unknown ones by `enterprise/number` with their octets in hexadecimal. Numbers are
@@ -28,6 +41,9 @@ pub struct JsonLines {
     /// Octets that the last text took: room for the next one at once.
     room: usize,
     options_records: bool,
+    large_numbers: LargeNumbers,
+    /// `,"peer":"…"`, or nothing.
+    peer: Vec<u8>,
     /// `,"message":{…}}\n` of the message and template that wrote the last record.
     message: Vec<u8>,
     message_of: Option<(MessageHeader, u16)>,
@@ -41,9 +57,27 @@ impl JsonLines {
             records: 0,
             room: 0,
             options_records,
+            large_numbers: LargeNumbers::Numbers,
+            peer: Vec::new(),
             message: Vec::new(),
             message_of: None,
         }
+    }
+
+    /// How integers are written that a double cannot tell from their neighbours. At first: as numbers.
+    #[must_use]
+    pub fn with_large_numbers(mut self, large_numbers: LargeNumbers) -> Self {
+        self.large_numbers = large_numbers;
+        self
+    }
+
+    /// Who sends the records, as it shall stand under `peer` in each `message`. At first there is no such member.
+    #[must_use]
+    pub fn with_peer(mut self, peer: &str) -> Self {
+        self.peer.clear();
+        self.peer.extend_from_slice(b",\"peer\":");
+        text::write(peer.as_bytes(), &mut self.peer);
+        self
     }
 
     /// The text since the last call, and the records in it.
@@ -80,6 +114,7 @@ impl JsonLines {
             unsigned(record.header.sequence.into(), out);
             out.extend_from_slice(b",\"templateId\":");
             unsigned(of.1.into(), out);
+            out.extend_from_slice(&self.peer);
             out.extend_from_slice(b"}}\n");
         }
         self.out.extend_from_slice(&self.message);
@@ -101,7 +136,7 @@ impl Sink for JsonLines {
             self.out.extend_from_slice(b",\"scope\":");
             let inner = self.out.len();
             for (column, value) in fields.by_ref().take(scope_fields) {
-                member(&column.key, value, &mut self.out);
+                member(&column.key, value, self.large_numbers, &mut self.out);
             }
             // Every member begins with a comma; the first one's becomes the brace.
             match self.out.get_mut(inner) {
@@ -111,7 +146,7 @@ impl Sink for JsonLines {
             self.out.push(b'}');
         }
         for (column, value) in fields {
-            member(&column.key, value, &mut self.out);
+            member(&column.key, value, self.large_numbers, &mut self.out);
         }
         self.message(record);
         if let Some(comma) = self.out.get_mut(start) {
@@ -122,12 +157,24 @@ impl Sink for JsonLines {
 }
 
 #[inline]
-fn member(key: &[u8], value: Value<'_>, out: &mut Vec<u8>) {
+fn member(key: &[u8], value: Value<'_>, large_numbers: LargeNumbers, out: &mut Vec<u8>) {
     if value == Value::Skipped {
         return;
     }
     out.extend_from_slice(key);
     match value {
+        Value::Unsigned(large) if large > EXACT && large_numbers == LargeNumbers::Text => {
+            out.push(b'"');
+            unsigned(large, out);
+            out.push(b'"');
+        }
+        Value::Signed(large)
+            if large.unsigned_abs() > EXACT && large_numbers == LargeNumbers::Text =>
+        {
+            out.push(b'"');
+            out.extend_from_slice(itoa::Buffer::new().format(large).as_bytes());
+            out.push(b'"');
+        }
         Value::Unsigned(value) => unsigned(value, out),
         Value::Signed(value) => out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes()),
         Value::Float32(value) if value.is_finite() => {
