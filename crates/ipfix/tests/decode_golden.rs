@@ -340,6 +340,23 @@ fn a_template_is_redefined_without_a_withdrawal_too() {
 }
 
 #[test]
+fn a_session_that_forgot_its_templates_reads_again_when_they_come_again() {
+    let mut session = DecoderSession::default();
+    let mut lines = JsonLines::new(true);
+    session
+        .stream(&octets(&format!("{TEMPLATE_4} {DATA}")), &mut lines)
+        .unwrap();
+    session.forget_templates();
+    session.stream(&octets(DATA), &mut lines).unwrap();
+    let stats = session.stats();
+    assert_eq!((stats.records, stats.unknown_template_sets), (1, 1));
+    session
+        .stream(&octets(&format!("{TEMPLATE_4} {DATA}")), &mut lines)
+        .unwrap();
+    assert_eq!(session.stats().records, 2);
+}
+
+#[test]
 fn over_udp_a_withdrawal_is_ignored() {
     let mut session = DecoderSession::default();
     let mut lines = JsonLines::new(true);

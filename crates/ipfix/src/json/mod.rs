@@ -123,8 +123,8 @@ impl JsonLines {
 
 impl Sink for JsonLines {
     fn record(&mut self, record: &Record<'_>) {
-        let scope_fields = usize::from(record.template.template().scope_fields);
-        if scope_fields > 0 && !self.options_records {
+        let template = record.template;
+        if template.is_options() && !self.options_records {
             return;
         }
         if self.out.capacity() == 0 {
@@ -132,11 +132,16 @@ impl Sink for JsonLines {
         }
         let start = self.out.len();
         let mut fields = record.fields();
-        if scope_fields > 0 {
+        if template.is_options() {
             self.out.extend_from_slice(b",\"scope\":");
             let inner = self.out.len();
-            for (column, value) in fields.by_ref().take(scope_fields) {
-                member(&column.key, value, self.large_numbers, &mut self.out);
+            for (column, value) in fields.by_ref().take(template.scope_columns) {
+                member(
+                    template.key(column),
+                    value,
+                    self.large_numbers,
+                    &mut self.out,
+                );
             }
             // Every member begins with a comma; the first one's becomes the brace.
             match self.out.get_mut(inner) {
@@ -146,7 +151,12 @@ impl Sink for JsonLines {
             self.out.push(b'}');
         }
         for (column, value) in fields {
-            member(&column.key, value, self.large_numbers, &mut self.out);
+            member(
+                template.key(column),
+                value,
+                self.large_numbers,
+                &mut self.out,
+            );
         }
         self.message(record);
         if let Some(comma) = self.out.get_mut(start) {
