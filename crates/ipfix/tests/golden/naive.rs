@@ -44,9 +44,11 @@ impl Naive {
                     octets: 4,
                     milliseconds,
                 },
-                Value::Time(decoded),
+                Value::Milliseconds(decoded),
             ) => milliseconds / 1000 * 1000 == decoded,
-            (Naive::Time { milliseconds, .. }, Value::Time(decoded)) => *milliseconds == decoded,
+            (Naive::Time { milliseconds, .. }, Value::Milliseconds(decoded)) => {
+                *milliseconds == decoded
+            }
             (Naive::Address(address), Value::Address(decoded)) => *address == decoded,
             (Naive::Text(text), Value::Text(decoded)) => text.as_bytes() == decoded,
             _ => false,
