@@ -31,7 +31,7 @@ pub(crate) fn observation(connection: &Connection<'_>) -> Observation {
     }
 }
 
-fn tuple(tuple: &netfilter::Tuple) -> Tuple {
+pub(crate) fn tuple(tuple: &netfilter::Tuple) -> Tuple {
     Tuple {
         source: tuple.source,
         destination: tuple.destination,

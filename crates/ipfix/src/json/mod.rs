@@ -1,10 +1,14 @@
 //! JSON text of records: one object a line, written without an object in between.
 //!
-//! Records enter through [`Sink`], text leaves by [`JsonLines::take`].
+//! Records enter through [`Sink`], text leaves by [`JsonLines::take`]. [`JsonObject`] writes what is no record in the same
+//! words.
 
 mod address;
+mod object;
 mod text;
 mod time;
+
+pub use object::JsonObject;
 
 use crate::decode::record::Record;
 use crate::decode::session::Sink;
@@ -172,6 +176,11 @@ fn member(key: &[u8], value: Value<'_>, large_numbers: LargeNumbers, out: &mut V
         return;
     }
     out.extend_from_slice(key);
+    write_value(value, large_numbers, out);
+}
+
+#[inline]
+fn write_value(value: Value<'_>, large_numbers: LargeNumbers, out: &mut Vec<u8>) {
     match value {
         Value::Unsigned(large) if large > EXACT && large_numbers == LargeNumbers::Text => {
             out.push(b'"');
