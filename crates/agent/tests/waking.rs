@@ -67,6 +67,12 @@ fn what_is_due_is_told_once_until_something_is_taken(mut world: impl World) {
     make_and_end(&mut world, 5);
     ended(&mut run, 2);
     assert_eq!(told(&mut run), 0);
+    // Given back, and asked for: known without having been told.
+    for (id, _) in run.take() {
+        run.exporter.rollback(id).unwrap();
+    }
+    assert_eq!(run.exporter.next_deadline_ms(), Some(0));
+    assert_eq!(told(&mut run), 0);
 }
 
 #[test]
