@@ -102,6 +102,8 @@ fn a_poll_that_is_asked_for_when_an_overrun_is_ending_repairs_it(mut world: impl
     std::thread::sleep(Duration::from_millis(50));
     pace.release(Point::BeforeReceive);
     assert!(run.poll_end(true).unwrap().complete);
+    // Where it did not stand for the repair another one follows, after a rest.
+    std::thread::sleep(Duration::from_secs(1));
     run.settled();
     assert_eq!(run.exporter.stats().kernel.polls, 2);
     equals_the_kernel(&mut run, &mut world);
