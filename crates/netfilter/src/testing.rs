@@ -13,6 +13,7 @@ pub mod decoders;
 mod entry;
 mod namespace;
 mod packet;
+mod policy;
 mod tuples;
 
 pub use capture::{
@@ -24,4 +25,5 @@ pub use namespace::{
     in_namespace, in_tracked_namespace, in_user_namespace, nft, on_namespace_thread, run, track,
 };
 pub use packet::{icmp_echo, send_ip, tcp_exchange, udp_exchange};
+pub use policy::add_timeout_policy;
 pub use tuples::{address, numbered, tuple};

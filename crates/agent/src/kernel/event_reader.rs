@@ -7,9 +7,10 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
-use netfilter::{Event, EventGroups, EventKind, EventOptions};
-use rustix::event::{PollFd, PollFlags, poll};
+use netfilter::{Event, EventGroups, EventOptions, Updates};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::Error;
 use crate::kernel::event_queue::{EventQueue, Heard};
@@ -24,6 +25,14 @@ const AT_ONCE: usize = 256;
 
 /// Octets read between two looks at whether to stop, however few of the events in them are selected. An event has some 200.
 const OCTETS_AT_ONCE: usize = 256 * 1024;
+
+/// Between two times that the reader has read everything: events that follow one another closely wake it, and the kernel
+/// thread, once for all of them. A wake-up costs more than reading and merging what it brings.
+const REST: Duration = Duration::from_millis(5);
+
+/// No rest when what was read the last time took more than a part of the receive buffer: of the 2 × 16 times as many octets
+/// that the kernel grants, an event takes some seven times its own.
+const RESTFUL: usize = 16;
 
 /// The reading thread and its queue. Dropping it ends the thread and waits for that.
 pub(crate) struct EventReader {
@@ -43,7 +52,15 @@ impl EventReader {
     ) -> Result<Self, Error> {
         let source = sockets.open_events(EventOptions {
             receive_buffer,
-            groups: EventGroups::ALL,
+            groups: EventGroups {
+                // Of what changes while a connection lives two things matter: that it closed, and a mark by which it is
+                // selected now.
+                updates: match selection.mark {
+                    Some(_) => Updates::ClosingOrMarked,
+                    None => Updates::Closing,
+                },
+                ..EventGroups::ALL
+            },
         })?;
         let granted_buffer = source.granted_buffer();
         let queue = EventQueue::new().map_err(|errno| Error::System {
@@ -105,14 +122,11 @@ impl Drop for EventReader {
     }
 }
 
-/// Of what changes while a connection lives two things matter: that it closed, and a mark by which it is selected now.
 fn news(event: &Event<'_>, selection: &Selection) -> Option<Heard> {
-    if !selection.admits(&event.connection) {
-        return None;
-    }
-    let (kind, seen) = (event.kind, observation(&event.connection));
-    let matters = kind != EventKind::Update || seen.is_closed() || selection.mark.is_some();
-    matters.then_some(Heard::Event { kind, seen })
+    selection.admits(&event.connection).then(|| Heard::Event {
+        kind: event.kind,
+        seen: observation(&event.connection),
+    })
 }
 
 /// What the reader does next.
@@ -133,6 +147,7 @@ fn read(
     let mut losing = false;
     let mut malformed = 0;
     let mut next = Next::WaitForEvents;
+    let (mut octets_read, mut read_at) = (0_usize, Instant::now());
     loop {
         let mut bells = [
             PollFd::new(queue.bell(), PollFlags::IN),
@@ -146,6 +161,15 @@ fn read(
         if !bells.is_empty() {
             // EINTR and the like only look again.
             let _ = poll(bells, None);
+        }
+        if next == Next::WaitForEvents {
+            let restful = octets_read.saturating_mul(RESTFUL) < source.granted_buffer();
+            let rest = REST.saturating_sub(read_at.elapsed());
+            if restful && let (false, Ok(rest)) = (rest.is_zero(), Timespec::try_from(rest)) {
+                // Whoever wants the reader now rings.
+                let _ = poll(&mut [PollFd::new(queue.bell(), PollFlags::IN)], Some(&rest));
+            }
+            octets_read = 0;
         }
         queue.bell().silence();
         if queue.halted() {
@@ -164,6 +188,7 @@ fn read(
             match received {
                 sockets::Heard::Datagram { octets } => {
                     octets_left = octets_left.saturating_sub(octets);
+                    octets_read = octets_read.saturating_add(octets);
                 }
                 sockets::Heard::Overrun => {
                     shared.count_overrun();
@@ -176,6 +201,7 @@ fn read(
                         heard.push(Heard::LossEnds);
                     }
                     next = Next::WaitForEvents;
+                    read_at = Instant::now();
                     break;
                 }
             }
