@@ -56,7 +56,7 @@ impl Error {
     pub fn code(&self) -> &'static str {
         match self {
             Self::Netfilter(error) => error.code(),
-            Self::Selection(_) | Self::Pods(_) | Self::Format(_) => "ERR_INVALID_OPTION",
+            Self::Selection(_) | Self::Pods(_) | Self::Format(_) => "ERR_OPTION",
             Self::TooManyFormats(_) | Self::TooManyOwnSessions => "ERR_LIMIT",
             Self::UnknownFormat(_) | Self::FormatTwice(_) | Self::BatchSettled(_) => "ERR_USAGE",
             Self::System { .. } => "ERR_SYSTEM",

@@ -7,6 +7,8 @@
 
 mod support;
 
+use std::time::Duration;
+
 use netfilter::testing::{Entry, numbered};
 
 use support::pace::{Pace, Point};
@@ -92,9 +94,16 @@ fn a_poll_that_is_asked_for_when_an_overrun_is_ending_repairs_it(mut world: impl
     let (mut run, pace) = world.run(small());
     run.poll();
     overrun_half_read(&mut world, &mut run, &pace);
+    pace.hold(Point::Counted);
     run.exporter.poll();
+    pace.held(Point::Counted);
+    pace.release(Point::Counted);
+    // Enough for the kernel thread to come to where it waits for the reader; should it not be, that is no failure.
+    std::thread::sleep(Duration::from_millis(50));
     pace.release(Point::BeforeReceive);
     assert!(run.poll_end(true).unwrap().complete);
+    // Where it did not stand for the repair another one follows, after a rest.
+    std::thread::sleep(Duration::from_secs(1));
     run.settled();
     assert_eq!(run.exporter.stats().kernel.polls, 2);
     equals_the_kernel(&mut run, &mut world);

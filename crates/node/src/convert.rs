@@ -218,7 +218,7 @@ pub fn losses(losses: &Losses) -> Vec<NativeLoss> {
         .collect()
 }
 
-const INVALID: &str = "ERR_INVALID_OPTION";
+const INVALID: &str = "ERR_OPTION";
 
 pub fn invalid(what: &str, got: &str, expected: &str) -> napi::Error<crate::errors::Code> {
     error(INVALID, format!("{what}: got '{got}', expected {expected}"))

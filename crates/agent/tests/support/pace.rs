@@ -25,7 +25,9 @@ pub enum Point {
     AfterOverrun,
     /// It found the socket empty.
     FoundEmpty,
-    /// The kernel thread is about to ask for a dump.
+    /// The kernel thread has asked how full the table is, with which a poll begins.
+    Counted,
+    /// It is about to ask for a dump.
     Dump,
     /// It is about to receive a dump's next buffer.
     DumpBuffer,
@@ -219,7 +221,9 @@ impl<R: RequestSocket> RequestSocket for PacedRequests<R> {
         Self: 'a;
 
     fn counts(&mut self) -> Result<Counts, Error> {
-        self.0.counts()
+        let counts = self.0.counts();
+        self.1.pass(Point::Counted);
+        counts
     }
 
     fn dump(&mut self, filter: &Filter) -> Result<Self::Dump<'_>, Error> {
