@@ -25,6 +25,7 @@ fn flow() -> Flow<'static> {
         source_port: 40_000,
         destination_port: 443,
         protocol: 6,
+        translated: false,
         reply_source: ip(2),
         reply_destination: ip(1),
         reply_source_port: 443,

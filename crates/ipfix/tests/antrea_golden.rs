@@ -126,6 +126,7 @@ fn a_service_flow_with_all_names() {
     });
     // 192.0.2.1 > 198.51.100.2:443, a Service; the endpoint is 10.0.0.9:8443, which sees 203.0.113.5:1024.
     let flow = Flow {
+        translated: true,
         reply_source: ip("10.0.0.9"),
         reply_source_port: 8443,
         reply_destination: ip("203.0.113.5"),

@@ -133,6 +133,7 @@ fn flow() -> impl Strategy<Value = OwnedFlow> {
                     source_port,
                     destination_port,
                     protocol,
+                    translated: same.contains(&false),
                     reply_source: pick(same[0], destination, other_source),
                     reply_destination: pick(same[1], source, other_destination),
                     reply_source_port: port(same[2], destination_port, other_source_port),

@@ -229,6 +229,7 @@ const KERNEL_VALUES: &str = "00000007 00000000 deadbeef 01020304\n";
 #[test]
 fn a_translated_record_over_ipv4_has_what_replies_say() {
     let flow = Flow {
+        translated: true,
         reply_source: ip("10.0.0.9"),
         reply_source_port: 8443,
         reply_destination: ip("203.0.113.5"),
@@ -245,15 +246,6 @@ fn a_translated_record_over_ipv4_has_what_replies_say() {
 }
 
 #[test]
-fn one_translated_port_is_translation() {
-    let flow = Flow {
-        reply_destination_port: 1024,
-        ..tcp4()
-    };
-    assert_eq!(message(&[flow])[16..18], [1, 1]);
-}
-
-#[test]
 fn a_denied_record_has_event_and_prefix_and_no_translation() {
     let denied = Some(Denied {
         firewall_event: 3,
@@ -261,6 +253,7 @@ fn a_denied_record_has_event_and_prefix_and_no_translation() {
     });
     let flow = Flow {
         denied,
+        translated: true,
         reply_source: ip("10.0.0.9"),
         ..tcp4()
     };
@@ -296,6 +289,7 @@ fn an_icmp_record_over_ipv4_has_type_and_code_for_ports() {
 #[test]
 fn a_translated_icmp_record_over_ipv4_has_no_translated_ports() {
     let flow = Flow {
+        translated: true,
         reply_destination: ip("203.0.113.5"),
         ..ping4()
     };
@@ -337,6 +331,7 @@ fn a_tcp_record_over_ipv6() {
 #[test]
 fn a_translated_record_over_ipv6() {
     let flow = Flow {
+        translated: true,
         reply_source: ip("fd00::9"),
         reply_source_port: 8443,
         ..tcp6()
@@ -376,6 +371,7 @@ fn icmpv6_records() {
         ..tcp6()
     };
     let translated = Flow {
+        translated: true,
         reply_destination: ip("2001:db8::5"),
         ..ping.clone()
     };

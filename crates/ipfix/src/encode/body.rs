@@ -106,6 +106,7 @@ mod tests {
             source_port: 1,
             destination_port: 2,
             protocol: 17,
+            translated: false,
             reply_source: address("192.0.2.2"),
             reply_destination: address("192.0.2.1"),
             reply_source_port: 2,

@@ -67,6 +67,7 @@ pub(crate) fn tcp4() -> Flow<'static> {
         source_port: 40000,
         destination_port: 443,
         protocol: 6,
+        translated: false,
         reply_source: ip("198.51.100.2"),
         reply_destination: ip("192.0.2.1"),
         reply_source_port: 443,
