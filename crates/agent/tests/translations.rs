@@ -39,14 +39,11 @@ const NAMES: [&str; 4] = [
 
 /// What is said of the other ends, by the destination's port (0 for ICMP).
 fn translations(records: &[Value]) -> BTreeMap<u64, Vec<Value>> {
-    let port = |record: &Value| match record["destinationTransportPort"].as_u64() {
-        Some(port) => port,
-        None => 0,
-    };
+    let port = |record: &Value| record["destinationTransportPort"].as_u64();
     let ends = |record: &Value| NAMES.map(|name| record[name].clone()).to_vec();
     records
         .iter()
-        .map(|record| (port(record), ends(record)))
+        .map(|record| (port(record).unwrap_or_default(), ends(record)))
         .collect()
 }
 

@@ -9,7 +9,7 @@ use crate::observation::{Admission, Counters, NamesId, Now, Observation, Scope};
 use crate::outside::Standing;
 use crate::side::Side;
 use crate::table::{FlowTable, Poll};
-use crate::update::expires_s;
+use crate::update::{ended_ms, expires_s};
 
 /// What a connection starts from.
 #[derive(Clone, Copy, Default)]
@@ -130,12 +130,11 @@ impl FlowTable {
     ) {
         let start = start_of(seen);
         let destroyed = source == Source::Destroy;
-        let stop = seen.stop_ns.filter(|stop| destroyed && *stop != 0);
         let mut connection = Connection {
             start_ns: start.unwrap_or(now.wall_ns),
             totals: seen.counters.unwrap_or_default(),
             exported: baseline.exported,
-            end_ms: Millis::new(stop.map_or(now.wall_ns, |stop| stop.min(now.wall_ns)) / 1_000_000),
+            end_ms: Millis::new(ended_ms(source, seen, now).unwrap_or(now.wall_ns / 1_000_000)),
             moved_ms: Millis::new(now.monotonic_ms),
             since_ms: Millis::new(now.monotonic_ms),
             id: seen.id,

@@ -115,14 +115,12 @@ pub(crate) fn advance(
     }
     let moved = moved(connection, source, seen, now);
     if moved {
-        let mut ended_ms = now.wall_ns / 1_000_000;
-        if source == Source::Destroy
-            && let Some(stop) = seen.stop_ns.filter(|stop| *stop != 0)
-        {
-            ended_ms = ended_ms.min(stop / 1_000_000);
-        }
+        // What moved since came after what had moved before.
+        let former = connection.end_ms.get();
+        let ended_ms =
+            ended_ms(source, seen, now).map_or(now.wall_ns / 1_000_000, |it| it.max(former));
         connection.moved_ms = Millis::new(now.monotonic_ms);
-        connection.end_ms = Millis::new(ended_ms);
+        connection.end_ms = Millis::new(ended_ms.min(now.wall_ns / 1_000_000));
         connection.clear(flag::FRESH);
     }
     connection.mark = seen.mark;
@@ -132,6 +130,15 @@ pub(crate) fn advance(
     }
     connection.clear(flag::SUSPECT);
     moved
+}
+
+/// Wall-clock ms at which it last moved, where something tells: of a destroyed one its stop.
+pub(crate) fn ended_ms(source: Source, seen: &Observation, now: Now) -> Option<u64> {
+    let told = match source {
+        Source::Destroy => seen.stop_ns.filter(|stop| *stop != 0),
+        _ => seen.last_packet_ns,
+    };
+    told.map(|told| told.min(now.wall_ns) / 1_000_000)
 }
 
 /// After `advance`, nothing is left for [`FlowTable::follow`] unless events are on: it lives, nobody waits for it, it

@@ -233,6 +233,7 @@ impl Run {
             id: seen.id,
             start_ns: seen.start,
             stop_ns: None,
+            last_packet_ns: None,
             counters: seen.totals.map(support::counters),
             mark: number as u32,
             status: 0xe,
