@@ -38,7 +38,10 @@ fn between(act: impl FnOnce()) -> Between {
 fn time(record: &Value, name: &str) -> SystemTime {
     let text = record[name].as_str().unwrap();
     let number = |at: std::ops::Range<usize>| text[at].parse::<u64>().unwrap();
-    let leap = |year: u64| year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let leap = |year: u64| {
+        let by = |divisor| year.is_multiple_of(divisor);
+        by(4) && (!by(100) || by(400))
+    };
     let (year, month) = (number(0..4), number(5..7));
     let mut days = (1970..year)
         .map(|year| 365 + u64::from(leap(year)))
