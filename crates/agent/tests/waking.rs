@@ -14,13 +14,13 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use agent::{EventSource, Heard, Notice, Sockets};
 use netfilter::sysctl::Settings;
-use netfilter::testing::{Entry, numbered, tuple};
-use netfilter::{Connection, Error, Event, EventKind, EventOptions, ProtocolState, SocketOptions};
+use netfilter::testing::{Entry, in_tracked_namespace, numbered};
+use netfilter::{Connection, Error, Event, EventKind, EventOptions, SocketOptions};
 use rustix::event::{EventfdFlags, eventfd};
 
 use support::pace::Point;
 use support::scripted::ScriptedKernel;
-use support::world::World;
+use support::world::{RealConntrack, World};
 use support::{Run, with_events};
 
 in_both_worlds!(what_is_due_is_told_once_until_something_is_taken);
@@ -75,27 +75,60 @@ fn what_is_due_is_told_once_until_something_is_taken(mut world: impl World) {
     assert_eq!(told(&mut run), 0);
 }
 
+/// TCP alone. The tests' entries are UDP.
+fn tcp_alone() -> agent::Config {
+    agent::Config {
+        selection: agent::Selection {
+            protocols: Some(vec![6]),
+            ..agent::Selection::default()
+        },
+        ..with_events()
+    }
+}
+
 #[test]
-fn updates_that_nobody_wants_wake_the_event_reader_alone() {
-    const UPDATES: u32 = 500;
+fn updates_of_no_interest_wake_no_thread() {
+    in_tracked_namespace(|| {
+        const UPDATES: u32 = 500;
+        let mut world = RealConntrack::here();
+        let (mut run, pace) = world.run(with_events());
+        run.poll();
+        let entry = |mark| Entry {
+            mark,
+            ..Entry::new(numbered(1))
+        };
+        world.create([entry(0)]);
+        run.live(1);
+        let before = (pace.passed(Point::AfterReceive), sleeps("conntrack"));
+        for mark in 1..=UPDATES {
+            world.update([entry(mark)]);
+        }
+        // One that is of interest comes after all the others.
+        world.delete([entry(UPDATES)]);
+        run.live(0);
+        // The DESTROY, and what says that there is no more.
+        let received = pace.passed(Point::AfterReceive) - before.0;
+        assert!(received <= 2, "{received} receives");
+        let slept = sleeps("conntrack") - before.1;
+        assert!(slept < u64::from(UPDATES) / 4, "{slept} times");
+    });
+}
+
+#[test]
+fn events_of_connections_that_are_not_selected_wake_the_event_reader_alone() {
+    const EVENTS: u32 = 200;
     let mut kernel = ScriptedKernel::default();
-    let (mut run, pace) = World::run(&kernel, with_events());
+    let (mut run, pace) = World::run(&kernel, tcp_alone());
     run.poll();
-    let entry = |mark| Entry {
-        mark,
-        ..Entry::new(numbered(1))
-    };
-    World::create(&mut kernel, [entry(0)]);
-    run.live(1);
     let before = sleeps("conntrack");
-    for mark in 1..=UPDATES {
+    for number in 0..EVENTS {
         let read = pace.passed(Point::FoundEmpty);
-        World::update(&mut kernel, [entry(mark)]);
+        World::create(&mut kernel, [Entry::new(numbered(number))]);
         pace.wait_passed(Point::FoundEmpty, read + 1);
     }
     // It looks after the table once a second, and is woken for nothing else.
     let slept = sleeps("conntrack") - before;
-    assert!(slept < u64::from(UPDATES) / 4, "{slept} times");
+    assert!(slept < u64::from(EVENTS) / 4, "{slept} times");
 }
 
 /// How often this thread of the process has gone to sleep.
@@ -159,12 +192,9 @@ impl EventSource for Endless {
             return Ok(Heard::Nothing);
         }
         std::thread::yield_now();
-        let original = tuple("192.0.2.1:1000", "198.51.100.1:443", 6);
-        let mut connection = Connection::new(original, original);
-        connection.protocol_state = ProtocolState::Tcp(4);
         each(&Event {
-            kind: EventKind::Update,
-            connection,
+            kind: EventKind::New,
+            connection: Connection::new(numbered(1), numbered(1)),
         });
         Ok(Heard::Datagram { octets: 200 })
     }
@@ -187,7 +217,7 @@ fn a_stop_waits_for_no_backlog_of_events_that_nobody_wants() {
         read_after: Arc::default(),
         readable: Arc::new(readable),
     };
-    let (mut run, pace) = Run::start_paced(endless.clone(), with_events());
+    let (mut run, pace) = Run::start_paced(endless.clone(), tcp_alone());
     pace.wait_passed(Point::AfterReceive, 10_000);
     endless.closing.store(true, Ordering::Relaxed);
     run.exporter.close();
