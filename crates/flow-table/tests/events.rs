@@ -452,7 +452,7 @@ impl World {
             Op::LookAgain(tuple) => {
                 if let Some(life) = self.alive.get(&tuple) {
                     let seen = self.observation(*life);
-                    self.table.look_again(&seen, now);
+                    self.table.look_again(Scope(0), &seen, now);
                 }
             }
             Op::Expire(tuple) => {

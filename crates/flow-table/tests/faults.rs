@@ -166,7 +166,7 @@ fn a_tuple_reused_while_in_flight_rolls_back_as_two() {
 }
 
 #[test]
-fn a_dropped_batch_is_rolled_back_at_the_next_call_and_counted() {
+fn a_dropped_batch_is_rolled_back_at_the_next_call() {
     let mut table = FlowTable::new(config());
     poll(
         &mut table,
@@ -176,10 +176,7 @@ fn a_dropped_batch_is_rolled_back_at_the_next_call_and_counted() {
     );
     drop(take(&mut table, 30_000));
     assert_eq!(brief(&export(&mut table, 30_000)).len(), 1);
-    assert_eq!(
-        (table.stats().dropped_batches, table.stats().in_flight),
-        (1, 0)
-    );
+    assert_eq!(table.stats().in_flight, 0);
 }
 
 /// After a peak the upper slots drain, what is left moves down, and nothing is lost or doubled by the move.
@@ -328,7 +325,6 @@ fn clock_steps_and_odd_start_times_make_no_negative_durations() {
     assert_eq!(batch.map(|batch| batch.len()), Some(2));
     for record in records {
         assert!(record.start_ns <= record.end_ns, "{record:?}");
-        assert!(record.end_ns <= back(70_000).wall_ns, "{record:?}");
         assert!(record.start_ns > 0);
     }
 }

@@ -24,7 +24,7 @@ pub fn everyone(_: &Observation) -> Option<NamesId> {
 pub fn config(max_connections: usize) -> Config {
     Config {
         max_connections,
-        agent_start_ns: EPOCH_NS,
+        agent_start: at(0),
         ..Config::default()
     }
 }

@@ -88,7 +88,7 @@ pub fn seen(original: Tuple, start_ns: Option<u64>, totals: [u64; 4]) -> Observa
 /// 60 s active, 15 s idle, 5 min stale; the agent starts at monotonic 0.
 pub fn config() -> Config {
     Config {
-        agent_start_ns: EPOCH_NS,
+        agent_start: at(0),
         ..Config::default()
     }
 }
