@@ -61,7 +61,7 @@ impl FlowTable {
         if let Some(reason) = lost {
             self.count_record_lost(&item.deltas, reason);
         }
-        let Some(connection) = self.store.get_mut(slot) else {
+        let Some((key, connection)) = self.store.key(slot).zip(self.store.get_mut(slot)) else {
             return;
         };
         connection.exported = plus(&connection.exported, &item.deltas);
@@ -69,12 +69,20 @@ impl FlowTable {
         connection.set(flag::RECORDED);
         connection.clear(flag::FRESH | flag::AT_ONCE);
         let left = connection.presence() == Presence::Left;
+        let lives =
+            connection.presence() == Presence::Held && !connection.is_closed(key.protocol());
         let its_end =
             item.reason == EndReason::EndDetected || (item.reason == EndReason::Forced && left);
         match connection.state() {
             State::Ended | State::Done if its_end => self.end_settled(slot, now),
             State::Ended if connection.has(flag::END_TOLD) && !connection.unexported() => {
                 self.end_settled(slot, now);
+            }
+            // It has come back while its last record was in flight.
+            State::Ended if lives => {
+                connection.since_ms = Millis::new(taken_ms);
+                self.set_state(slot, State::Live);
+                self.live_settled(slot, item.reason, now);
             }
             // It ended while an earlier record was in flight: now its own.
             State::Ended | State::Done => {

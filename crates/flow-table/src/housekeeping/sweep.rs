@@ -110,7 +110,7 @@ impl FlowTable {
         if connection.presence() == Presence::Missing && !before(newest, connection.stamp) {
             let hash = self.store.hash(&key);
             if self.store.has_current(&key, hash) {
-                self.lose_sight(slot);
+                self.store.set_destroyed(slot);
             }
         }
     }

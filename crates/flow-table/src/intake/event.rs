@@ -69,8 +69,10 @@ impl FlowTable {
         let similar = similar.into_iter().flatten().find(advances);
         match found.exact.or(similar) {
             Some(slot) => {
+                let scope = self.store.get(slot).map_or(scope.0, |known| known.scope);
                 self.update(slot, &it);
                 self.end(slot, Some(Presence::Destroyed), now);
+                self.remember_destroyed(&it.key, it.hash, it.identity(), scope);
             }
             None => self.first_sight(&it, admission),
         }

@@ -126,7 +126,7 @@ impl FlowTable {
             && let Some(slot) = found.oldest_missing.take()
         {
             self.remembered.count_forgotten();
-            self.lose_sight(slot);
+            self.store.set_destroyed(slot);
             let gone = |other: Option<u32>| other.filter(|other| *other != slot);
             found.exact = gone(found.exact);
             found.similar_missing = gone(found.similar_missing);

@@ -23,7 +23,7 @@ impl FlowTable {
         };
         connection.forget_questions();
         match gone {
-            Some(Presence::Destroyed) => self.lose_sight(slot),
+            Some(Presence::Destroyed) => self.store.set_destroyed(slot),
             Some(presence) if !connection.is_gone() => connection.put_presence(presence),
             _ => {}
         }
@@ -48,20 +48,6 @@ impl FlowTable {
             }
             State::Free | State::Ended | State::Done => {}
         }
-    }
-
-    /// Nobody will speak of this incarnation any more, but dumps that were begun before: those are told by its tuple.
-    pub(crate) fn lose_sight(&mut self, slot: u32) {
-        let Some((key, connection)) = self.store.key(slot).zip(self.store.get(slot).copied())
-        else {
-            return;
-        };
-        if connection.presence() == Presence::Destroyed {
-            return;
-        }
-        self.store.set_destroyed(slot);
-        let hash = self.store.hash(&key);
-        self.remember_destroyed(&key, hash, connection.identity(), connection.scope);
     }
 
     /// Makes a live connection's last record due at once, or what a done one has left.

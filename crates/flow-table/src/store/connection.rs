@@ -73,6 +73,7 @@ const PRESENCE_SHIFT: u32 = 11;
 const STATE_SHIFT: u32 = 13;
 /// Of the two bits of presence, the one that Missing and Destroyed have.
 const GONE: u16 = 2 << PRESENCE_SHIFT;
+const NOT_HELD: u16 = 3 << PRESENCE_SHIFT;
 
 /// What the table knows of one connection beside its key.
 ///
@@ -200,10 +201,10 @@ impl Connection {
         self.has(GONE)
     }
 
-    /// The kernel holds it, and its start is the kernel's: id and start tell it.
+    /// The kernel holds it in the selection, and its start is the kernel's: id and start tell it.
     #[inline]
     pub(crate) fn is_named(&self) -> bool {
-        self.facts & (flag::KERNEL_START | GONE) == flag::KERNEL_START
+        self.facts & (flag::KERNEL_START | NOT_HELD) == flag::KERNEL_START
     }
 
     #[inline]

@@ -45,6 +45,8 @@ pub struct Account {
     pending: Option<[u64; 2]>,
     /// This reading says that it is not.
     excused: bool,
+    /// Nothing can be asked for any more.
+    vague: bool,
     /// It goes on from a state file; what was owed there is not known to this run.
     pub restored: bool,
     /// The state file did not have it, though the run that wrote it knew it.
@@ -128,6 +130,7 @@ impl Account {
         if self.zeroed && !self.stamped {
             self.most = with(self.most, counters.unwrap_or_default());
             self.excuse();
+            self.vague = true;
         }
     }
 
@@ -178,7 +181,7 @@ impl Account {
                 (lesser(least, first(shown).0), most)
             }
         };
-        if self.left || self.dropped || !self.ours.contains(&sight.who) {
+        if self.left || self.dropped || self.vague || !self.ours.contains(&sight.who) {
             least = [0; 4];
         }
         if let Some(first) = self.first_loose {
@@ -309,6 +312,7 @@ impl Account {
         let mut account = Self {
             restored: in_file,
             dropped: !in_file,
+            ours: BTreeSet::new(),
             held: false,
             labelled: false,
             has_left: false,

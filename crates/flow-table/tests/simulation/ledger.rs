@@ -19,6 +19,8 @@ pub type Verdict = Result<(), String>;
 pub enum Way {
     Dump,
     Lookup,
+    /// An answer about one that is outside the selection and that the table does not hold.
+    Aside,
     New,
     Destroy,
 }
@@ -67,6 +69,8 @@ pub struct Ledger {
     pub stopping: bool,
     /// More were refused than are remembered, and the table has said so: nobody knows of whom it will count what.
     pub blurred: bool,
+    /// It has let go of some that the kernel may still hold, and has said so.
+    pub forgetful: bool,
     pub most_remembered: usize,
 }
 
@@ -107,6 +111,7 @@ impl Ledger {
             evictions: 0,
             stopping: false,
             blurred: false,
+            forgetful: false,
             most_remembered: usize::MAX,
         }
     }
@@ -127,7 +132,7 @@ impl Ledger {
         self.merged.clear();
         self.pool = [0; 2];
         (self.stale_records, self.evictions) = (0, 0);
-        (self.stopping, self.blurred) = (false, false);
+        (self.stopping, self.blurred, self.forgetful) = (false, false, false);
     }
 
     /// One whose end was told has moved since.
@@ -234,6 +239,7 @@ impl Ledger {
             return broken("a record that is too large was not counted as lost");
         };
         self.blurred |= after.unremembered.records > 0 || after.remembered >= self.most_remembered;
+        self.forgetful |= after.forgotten_total > 0;
         self.evictions += after.evicted_total - before.evicted_total;
         let refused = after.refused_total - before.refused_total;
         let account = who.and_then(|who| {
@@ -249,7 +255,10 @@ impl Ledger {
                 if name.2 != 0 && account.refusals > 1 && !self.blurred {
                     return broken(format!("{name:?} is refused for the first time once more"));
                 }
-                if account.left_over().is_none() && !(self.blurred && name.2 == 0) {
+                if account.left_over().is_none()
+                    && !self.forgetful
+                    && !(self.blurred && name.2 == 0)
+                {
                     return broken(format!(
                         "more of {name:?} is counted as lost than there is: {account}"
                     ));

@@ -73,8 +73,13 @@ impl World {
         match (&sight, luck) {
             (Some(sight), Luck::Answered) => {
                 let ms = self.kernel.ms;
+                let way = if inside || self.holds(sight.who) {
+                    Way::Lookup
+                } else {
+                    Way::Aside
+                };
                 self.ledger
-                    .shown(&self.kernel.everybody, sight, Way::Lookup, asked, ms);
+                    .shown(&self.kernel.everybody, sight, way, asked, ms);
                 if !inside {
                     self.ledger.left(&self.kernel.everybody, sight);
                 }

@@ -31,7 +31,11 @@ impl Ledger {
         if !selected && !self.accounts.contains_key(&name) {
             return;
         }
-        let in_turn = way == Way::Destroy || self.merged.get(&place).is_none_or(|at| asked >= *at);
+        let in_turn = match way {
+            Way::Destroy => true,
+            Way::Aside => false,
+            _ => self.merged.get(&place).is_none_or(|at| asked >= *at),
+        };
         if way != Way::New {
             self.merged.insert(place, self.calls + 1);
         }
@@ -213,8 +217,8 @@ impl Ledger {
             .collect();
         for (name, account) in &mut self.accounts {
             if in_scope(name.0, &self.zones, scope) && !seen.contains(name) {
-                account.may_end = true;
-                account.gone = true;
+                (account.may_end, account.gone) = (true, true);
+                self.merged.insert(name.0, self.calls + 1);
             }
         }
     }

@@ -229,6 +229,11 @@ impl World {
         self.ledger.close(self.setup.end == Finale::AllEnds)
     }
 
+    pub fn holds(&self, who: usize) -> bool {
+        let run = self.run.as_ref();
+        run.is_some_and(|run| held(&run.table).contains(&who))
+    }
+
     /// As `agent::admission`: a selected mark, and none of the agent's own. The name says who was meant.
     pub fn admission(&self) -> impl FnMut(&Observation) -> Option<NamesId> + use<> {
         let (own, marked) = (self.ledger.own_tuples(), self.setup.marked);
@@ -266,21 +271,23 @@ impl World {
             }
         }
         if after.added_total > before.added_total {
-            let mut names = Vec::new();
-            let mut cursor = NamesCursor::default();
-            while run
-                .table
-                .names_in_use(&mut cursor, 64, |it| names.push(it.0))
-                == Progress::More
-            {}
-            for name in names.into_iter().filter(|name| *name > 0) {
-                self.ledger.holds(&self.kernel.everybody, name as usize - 1);
+            for who in held(&run.table) {
+                self.ledger.holds(&self.kernel.everybody, who);
             }
         }
         self.ledger
             .called(&self.kernel.everybody, who, known_lost, &before, &after)?;
         Ok(result)
     }
+}
+
+/// Who was meant by the names of those that the table holds.
+fn held(table: &FlowTable) -> Vec<usize> {
+    let mut held = Vec::new();
+    let mut cursor = NamesCursor::default();
+    let mut tell = |names: NamesId| held.extend((names.0 as usize).checked_sub(1));
+    while table.names_in_use(&mut cursor, 64, &mut tell) == Progress::More {}
+    held
 }
 
 fn brief(stats: &Stats) -> String {
