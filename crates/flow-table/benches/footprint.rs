@@ -286,7 +286,7 @@ fn state() {
         {}
     }
     let mut table = FlowTable::new(config(SIZE as usize));
-    table.begin_import(EPOCH_NS);
+    table.begin_import(at(0));
     {
         let mut holds = Holds::new("import_state of 1024");
         entries

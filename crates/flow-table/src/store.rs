@@ -242,6 +242,11 @@ impl Store {
         }
     }
 
+    /// A connection of this zone was met.
+    pub(crate) fn note_zone(&mut self, zone: u16) {
+        self.zones.insert(zone);
+    }
+
     /// Zones that connections were ever in, from this one on.
     pub(crate) fn zones(&self, from: u16) -> impl Iterator<Item = u16> {
         self.zones.range(from..).copied()

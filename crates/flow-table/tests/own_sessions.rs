@@ -12,6 +12,28 @@ use flow_table::*;
 use support::*;
 
 #[test]
+fn the_own_session_is_forgotten_where_it_was_refused_too() {
+    let mut table = FlowTable::new(Config {
+        max_connections: 1,
+        ..config()
+    });
+    let one = seen(udp(1), Some(wall(500)), [1, 100, 0, 0]);
+    let own = |packets: u64| Observation {
+        zone: 9,
+        ..seen(tcp(2), Some(wall(500)), [packets, packets * 100, 0, 0])
+    };
+    poll(&mut table, 0, 1_000, &[one.clone(), own(5)]);
+    assert_eq!(lost(&table, Loss::Refused), [1, 5, 500]);
+    table.forget(&tcp(2), at(1_500));
+    assert_eq!(table.stats().remembered, 0);
+    // From here on it is not admitted.
+    let mut strangers = |seen: &Observation| (seen.original.protocol == 17).then_some(NamesId(0));
+    let poll = table.begin_poll(Scope(0), at(2_000));
+    table.observe(poll, &[one, own(9)], &mut strangers, at(2_000));
+    assert_eq!(lost(&table, Loss::Refused), [1, 5, 500]);
+}
+
+#[test]
 fn the_own_session_is_forgotten_uncounted_in_every_zone() {
     let mut table = FlowTable::new(config());
     let own = seen(tcp(1), Some(wall(1_000)), [5, 500, 0, 0]);

@@ -37,6 +37,9 @@ impl FlowTable {
                 .map(|key| (key, self.store.hash(&key)))
                 .collect();
             self.store.find_all(&keys, &mut found);
+            for (key, hash) in &keys {
+                self.remembered.remove_all(key, *hash);
+            }
         }
         let next = zones.next();
         drop(zones);

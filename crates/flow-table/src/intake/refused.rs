@@ -71,6 +71,7 @@ impl FlowTable {
         let counters = it.seen.counters.unwrap_or_default();
         let all = lost(1, &baseline.deltas(&counters));
         let stamp = self.first_stamp(it);
+        self.store.note_zone(it.key.zone());
         if it.is_destroy() {
             self.remembered.remove(&it.key, it.hash, it.identity());
             let scope = it.request.scope.0;

@@ -184,9 +184,11 @@ where
         oldest.is_some()
     }
 
-    fn remove(&mut self, key: &FamilyKey<A>, hash: u64, which: impl Fn(&Past) -> bool) {
-        self.entries
+    fn remove(&mut self, key: &FamilyKey<A>, hash: u64, which: impl Fn(&Past) -> bool) -> bool {
+        let removed = self
+            .entries
             .remove(hash, |entry| entry.key == *key && which(&entry.past));
+        removed.is_some()
     }
 
     fn give_back(&mut self) -> bool {
@@ -291,17 +293,22 @@ impl Remembered {
             .any(|past| past.why == Why::Destroyed && same(past))
     }
 
+    /// Forgets all incarnations of a tuple.
+    pub(crate) fn remove_all(&mut self, key: &ConnectionKey, hash: u64) {
+        while self.len() > 0 && self.remove_where(key, hash, |_| true) {}
+    }
+
     /// Remembers one in place of what was remembered of the same identity (of the same tuple, for one that was
     /// destroyed). False: there are too many.
     pub(crate) fn put(&mut self, key: &ConnectionKey, hash: u64, past: Past) -> bool {
-        match past.why {
+        let replaces = match past.why {
             Why::Destroyed => self.remove_where(key, hash, |other| other.why == Why::Destroyed),
             _ => self.remove(key, hash, past.identity()),
-        }
+        };
         if past.why == Why::Restored && self.restored < MOST_RESTORED * self.most {
             self.restored += 1;
         }
-        if self.is_full() {
+        if self.is_full() && !replaces {
             return false;
         }
         let crowded = match key {
@@ -312,18 +319,23 @@ impl Remembered {
         true
     }
 
-    /// Forgets the incarnation with this identity.
-    pub(crate) fn remove(&mut self, key: &ConnectionKey, hash: u64, identity: Identity) {
+    /// Forgets the incarnation with this identity; false: there is none.
+    pub(crate) fn remove(&mut self, key: &ConnectionKey, hash: u64, identity: Identity) -> bool {
         let found = self.find(key, hash, |past| identity.compare(past.identity()));
         let Some((found, why)) = found.map(|found| (found.identity(), found.why)) else {
-            return;
+            return false;
         };
         self.remove_where(key, hash, |past| {
             past.identity() == found && past.why == why
-        });
+        })
     }
 
-    fn remove_where(&mut self, key: &ConnectionKey, hash: u64, which: impl Fn(&Past) -> bool) {
+    fn remove_where(
+        &mut self,
+        key: &ConnectionKey,
+        hash: u64,
+        which: impl Fn(&Past) -> bool,
+    ) -> bool {
         match key {
             ConnectionKey::V4(key) => self.v4.remove(key, hash, which),
             ConnectionKey::V6(key) => self.v6.remove(key, hash, which),
