@@ -116,6 +116,9 @@ impl<S: Sockets> KernelThread<'_, S> {
         if self.side.event_buffer.is_none() {
             return HOUSEKEEPING;
         }
+        if self.poller.as_ref().is_some_and(Poller::lookups_wait) {
+            return SHORT_REST;
+        }
         let due = self.shared.table().next_deadline();
         let due = due.map(|due| Duration::from_millis(due.saturating_sub(now().monotonic_ms)));
         let resync = self
