@@ -32,6 +32,8 @@ pub(crate) struct Poller<R> {
     events: Option<EventReader>,
     /// Whether a dump has to put right what events did not tell, or what another dump did not show.
     repair: Repair,
+    /// How long the last poll waited for the event reader.
+    waited: Duration,
     /// When events were followed by lookups the last time; None: nothing was due the last time.
     looked_up: Option<Instant>,
     lookups_wait: bool,
@@ -52,6 +54,7 @@ impl<R: RequestSocket> Poller<R> {
             selection,
             events,
             repair: Repair::NotNeeded,
+            waited: Duration::ZERO,
             looked_up: None,
             lookups_wait: false,
             buffers: vec![Vec::new(); scopes],
@@ -64,6 +67,7 @@ impl<R: RequestSocket> Poller<R> {
     /// error stays observed, and what ended, ended.
     pub(crate) fn poll(&mut self, shared: &Shared) -> Result<PollSummary, Error> {
         let begun = Instant::now();
+        self.waited = Duration::ZERO;
         let counts = self.socket.counts()?;
         shared.set_kernel_counts(&counts);
         let before = shared.table().stats();
@@ -155,14 +159,23 @@ impl<R: RequestSocket> Poller<R> {
             events: Some(reader),
             selection,
             repair,
+            waited,
             ..
         } = self
         else {
             return true;
         };
-        reader.catch_up(&shared.requests, || {
+        let begun = Instant::now();
+        let caught_up = reader.catch_up(&shared.requests, || {
             merge_events(reader, selection, shared, repair);
-        })
+        });
+        *waited += begun.elapsed();
+        caught_up
+    }
+
+    /// How long the last poll waited for the event reader. That costs nobody anything.
+    pub(crate) fn waited(&self) -> Duration {
+        self.waited
     }
 
     fn refresh(&mut self, shared: &Shared, kernel_entries: u32) -> Result<Refreshed, Error> {
