@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import test from 'ava';
 import { withTables } from '../scripts/docs/tables.ts';
 
@@ -9,4 +9,32 @@ test("the README's tables of options are those that options are checked by", asy
 	const readme = await read('README.md');
 	t.is(withTables(readme), readme, 'run: npm run docs');
 	t.is(readme.match(/<!-- table \w+/g)?.length, 3);
+});
+
+/** Codes as they are written where errors and warnings are made: `code: 'X'`, `warn('X'`, `"X"` beside a Rust message. */
+const MADE = [
+	/['"](ERR_[A-Z_]+)['"]/g,
+	/code: ['"]([A-Z]+(?:_[A-Z]+)+)['"]/g,
+	/[wW]arn\(\s*['"]([A-Z]+(?:_[A-Z]+)+)['"]/g,
+	/warnings\.push\(\(\s*"([A-Z]+(?:_[A-Z]+)+)"/g,
+	/vec!\[\(\s*"([A-Z]+(?:_[A-Z]+)+)"/g,
+];
+
+async function codesIn(folder: string): Promise<string[]> {
+	const names = await readdir(new URL(folder, root), { recursive: true });
+	const sources = names.filter((name) => /\.(ts|rs)$/.test(name));
+	const texts = await Promise.all(sources.map((name) => read(`${folder}/${name}`)));
+	return texts.flatMap((text) =>
+		MADE.flatMap((made) => [...text.matchAll(made)].map(([, code = '']) => code)),
+	);
+}
+
+test('every code of an error or warning is on its page, and no other', async (t) => {
+	const folders = ['lib', 'crates/netfilter/src', 'crates/agent/src', 'crates/node/src'];
+	const made = new Set((await Promise.all(folders.map(codesIn))).flat());
+	const page = await read('docs/errors.md');
+	const documented = new Set([...page.matchAll(/^\| `([A-Z_]+)` \|/gm)].map(([, code = '']) => code));
+	for (const known of ['ERR_OPTION', 'TABLE_FULL', 'EVENTS_MISSING', 'ACCOUNTING_OFF', 'SETTINGS_UNREADABLE'])
+		t.true(made.has(known), known);
+	t.deepEqual([...documented].sort(), [...made].sort());
 });
