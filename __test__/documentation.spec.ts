@@ -1,5 +1,9 @@
 import { readdir, readFile } from 'node:fs/promises';
 import test from 'ava';
+import { ROWS } from '../lib/options/options.ts';
+import { COLLECTOR_ROWS } from '../lib/options/target_settings.ts';
+import { apiPage } from '../scripts/docs/api.ts';
+import { interfacesOf } from '../scripts/docs/declarations.ts';
 import { withTables } from '../scripts/docs/tables.ts';
 
 const root = new URL('../', import.meta.url);
@@ -9,6 +13,30 @@ test("the README's tables of options are those that options are checked by", asy
 	const readme = await read('README.md');
 	t.is(withTables(readme), readme, 'run: npm run docs');
 	t.is(readme.match(/<!-- table \w+/g)?.length, 3);
+});
+
+test('the page of the API says what the shipped types say', async (t) => {
+	t.is(await read('docs/api.md'), apiPage(), 'run: npm run docs');
+});
+
+test('the defaults that the types promise are those of the tables', async (t) => {
+	const types = interfacesOf(await read('dist/types.d.ts'));
+	const membersOf = (...names: string[]) =>
+		types.filter(({ name }) => names.includes(name)).flatMap(({ members }) => members);
+	let compared = 0;
+	for (const [rows, members] of [
+		[ROWS, membersOf('ExporterOptions', 'ConnectionFilters')],
+		[COLLECTOR_ROWS, membersOf('CollectorTarget')],
+	] as const) {
+		for (const [name, { default: value }] of Object.entries(rows)) {
+			if (value === undefined) continue;
+			const doc = members.find((member) => member.name === name)?.doc ?? '';
+			const promised = /@default (.*)/.exec(doc)?.[1]?.replaceAll("'", '') ?? '';
+			t.is(promised.split(';', 1)[0], String(value), name);
+			compared += 1;
+		}
+	}
+	t.true(compared > 25);
 });
 
 /** Codes as they are written where errors and warnings are made: `code: 'X'`, `warn('X'`, `"X"` beside a Rust message. */
