@@ -1,4 +1,4 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir, readFile, stat } from 'node:fs/promises';
 import test from 'ava';
 import { ROWS } from '../lib/options/options.ts';
 import { COLLECTOR_ROWS } from '../lib/options/target_settings.ts';
@@ -66,3 +66,33 @@ test('every code of an error or warning is on its page, and no other', async (t)
 		t.true(made.has(known), known);
 	t.deepEqual([...documented].sort(), [...made].sort());
 });
+
+test('the architecture is a short page whose paths and names are there', async (t) => {
+	const page = await read('docs/architecture.md');
+	t.true(page.split('\n').length <= 121);
+	const places = [
+		...page.matchAll(
+			/`((?:lib|crates|docs|scripts|__test__)\/[\w./-]+)`(?: \(`([\w ]+)`\)|, `(struct \w+)`)?/g,
+		),
+	];
+	t.true(places.length > 50);
+	for (const [, path = '', name = '', other = name] of places) {
+		const files = await filesOf(path);
+		t.not(files.length, 0, path);
+		if (other === '') continue;
+		const texts = await Promise.all(files.map(read));
+		t.true(
+			texts.some((text) => new RegExp(`\\b${other}\\b`).test(text)),
+			`${other} in ${path}`,
+		);
+	}
+});
+
+/** The file, or the sources of the folder. */
+async function filesOf(path: string): Promise<string[]> {
+	const found = await stat(new URL(path, root)).catch(() => undefined);
+	if (found === undefined) return [];
+	if (!found.isDirectory()) return [path];
+	const names = await readdir(new URL(path, root), { recursive: true });
+	return names.filter((name) => /\.\w+$/.test(name)).map((name) => `${path}/${name}`);
+}
