@@ -334,6 +334,15 @@ test('fields that no record, or not every record, could have are refused before 
 	t.notThrows(() => new FlowExporter({ fields: ['sourceIPv4Address', 'sourceIPv6Address'] }));
 });
 
+test('a message size that some record would not fit is refused before the start', (t) => {
+	const sized = (maxMessageSize: number, more: object = {}) =>
+		new FlowExporter({ ...more, collectors: ['tcp://a', { url: 'tcp://b', maxMessageSize }] });
+	const error = t.throws(() => sized(256, { profile: 'antrea' }), { instanceOf: OptionError });
+	t.regex(error?.message ?? '', /^collectors\[1\]\.maxMessageSize: got 256, expected .*320 to 65535 octets/);
+	t.notThrows(() => sized(320, { profile: 'antrea' }));
+	t.notThrows(() => sized(256));
+});
+
 test('a flag undoes what the environment and the file say', (t) => {
 	const environment = environmentLayer({ CONNTRACK_IPFIX_INCLUDE_OWN: 'true' });
 	t.true(resolveOptions([environment], 'text').includeOwn);
