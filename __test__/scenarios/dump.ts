@@ -33,6 +33,7 @@ report({
 	kernel: kernelFlows(),
 	all: await of({}),
 	ipv6: await of({ families: ['ipv6'] }),
+	ipv6Twice: await of({ families: ['ipv6', 'ipv6'] }),
 	tcp: await of({ protocols: ['tcp'] }),
 	excluded: await of({ exclude: ['127.0.0.0/8'] }),
 	otherZone: await of({ zones: [5] }),

@@ -116,10 +116,7 @@ pub fn selection(selection: &NativeSelection) -> Result<(Selection, Option<Netns
         })
         .collect();
     let selection_of_agent = Selection {
-        family: match families.as_slice() {
-            [family] => Some(*family),
-            _ => None,
-        },
+        family: Selection::family_of(&families),
         zones: zones?,
         protocols: protocols.transpose()?,
         mark: selection.mark.as_ref().map(|mark| Masked {
