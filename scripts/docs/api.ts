@@ -4,7 +4,7 @@ import { type Declared, declarationsOf, type Member } from './declarations.ts';
 
 const HEAD = `# API
 
-Written by \`npm run docs\` from the types that are shipped; a test fails when they differ. All names are exported by the package: \`import { FlowExporter } from 'conntrack-ipfix'\`, or \`require('conntrack-ipfix')\` from CommonJS, also in TypeScript, whatever its \`module\`. [errors.md](errors.md) has the codes of all errors and warnings, [delivery.md](delivery.md) what is promised, [elements.md](elements.md) the elements of records.
+Written by \`npm run docs\` from the types that are shipped; a test fails when they differ. All names are exported by the package: \`import { FlowExporter } from 'conntrack-ipfix'\`, or \`require('conntrack-ipfix')\` from CommonJS, also in TypeScript (with \`moduleResolution\` node16, nodenext or bundler). [errors.md](errors.md) has the codes of all errors and warnings, [delivery.md](delivery.md) what is promised, [elements.md](elements.md) the elements of records.
 `;
 
 const dist = new URL('../../dist/', import.meta.url);
