@@ -546,11 +546,14 @@ export interface RecordMessage {
 	sequenceNumber: number;
 	/** Template of the record. */
 	templateId: number;
+	/** Who sent it: `HOST:PORT`, IPv6 in brackets, or the path of a file. */
+	peer: string;
 }
 
 /**
  * One IPFIX data record: elements by registry name, those of its template, and its message. An element that stands again is
- * `NAME_2`, one that no registry knows `ENTERPRISE/NUMBER`.
+ * `NAME_2`, then `NAME_3`, in the order of the template; one that no registry knows is `ENTERPRISE/NUMBER`, its octets in
+ * hexadecimal. Date-times have three digits of a second, those of microseconds six, of nanoseconds nine.
  */
 export interface FlowRecord extends Elements {
 	/** The message that it came in. */

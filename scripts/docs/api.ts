@@ -22,7 +22,10 @@ export function apiPage(): string {
 		['Exporter', [...of('exporter/exporter', /^FlowExporter$/), ...exporter]],
 		['Options of the exporter', options],
 		['Dump', of('dump', /^dump$/)],
-		['Collector', of('collector/collector', /^Collector(Options|Events|Stats)?$/)],
+		[
+			'Collector',
+			[...of('collector/collector', /^Collector$/), ...of('collector/types', /^(Collector|Transport)/)],
+		],
 		['Errors', of('errors', /Error$/)],
 		['Other types', rest],
 	];
