@@ -339,6 +339,14 @@ export interface ExporterOptions extends ConnectionFilters {
 	 */
 	metrics?: string | undefined;
 	/**
+	 * Names under which `metrics` may be asked, beside addresses, `localhost` and its own host. A request for any other is refused:
+	 * a page of somewhere else may have made a browser ask (DNS rebinding).
+	 *
+	 * @default none
+	 * @example ['conntrack-ipfix.monitoring.svc']
+	 */
+	metricsHosts?: readonly string[] | undefined;
+	/**
 	 * Of the command `run`: what of its log is written.
 	 *
 	 * @default 'info'
