@@ -60,12 +60,6 @@ impl NativeSocket {
         })
     }
 
-    /// The path MTU in octets, IP header included, as far as the kernel knows it. Null when it does not.
-    #[napi(catch_unwind)]
-    pub fn path_mtu(&self) -> Result<Option<u32>> {
-        Ok(ioctl::path_mtu(self.open()?))
-    }
-
     /// The last close of this connection is a reset: what is queued is thrown away, nothing more leaves
     /// (SO_LINGER of zero, socket(7)).
     #[napi(catch_unwind)]
@@ -87,12 +81,15 @@ impl NativeSocket {
     }
 }
 
-fn system(operation: &str, errno: rustix::io::Errno) -> napi::Error<crate::errors::Code> {
+pub(crate) fn system(
+    operation: &str,
+    errno: rustix::io::Errno,
+) -> napi::Error<crate::errors::Code> {
     error("ERR_SYSTEM", format!("{operation}: {errno}"))
 }
 
 /// The only unsafe code of this crate.
-mod ioctl {
+pub(crate) mod ioctl {
     #![allow(
         unsafe_code,
         reason = "a raw descriptor comes from Node, and some socket questions lack a safe form"
@@ -106,7 +103,7 @@ mod ioctl {
     /// From <linux/sockios.h>, where SIOCOUTQ is TIOCOUTQ of <asm-generic/ioctls.h>.
     const SIOCOUTQ: rustix::ioctl::Opcode = 0x5411;
 
-    pub(super) fn duplicate(fd: RawFd) -> Result<OwnedFd, Errno> {
+    pub(crate) fn duplicate(fd: RawFd) -> Result<OwnedFd, Errno> {
         if fd < 0 {
             return Err(Errno::BADF);
         }
@@ -120,14 +117,6 @@ mod ioctl {
         // SAFETY: SIOCOUTQ writes one int to its argument, which is what Getter passes (tcp(7), udp(7)); on
         // a descriptor that is no socket the kernel answers ENOTTY.
         unsafe { ioctl(socket, Getter::<SIOCOUTQ, i32>::new()) }
-    }
-
-    pub(super) fn path_mtu(socket: &OwnedFd) -> Option<u32> {
-        let mtu = match rustix::net::sockopt::socket_domain(socket).ok()? {
-            rustix::net::AddressFamily::INET6 => option(socket, libc::IPPROTO_IPV6, libc::IPV6_MTU),
-            _ => option(socket, libc::IPPROTO_IP, libc::IP_MTU),
-        }?;
-        u32::try_from(mtu).ok().filter(|&mtu| mtu > 0)
     }
 
     /// None before Linux 4.6, whose answer is shorter than what is read of it.
@@ -150,20 +139,31 @@ mod ioctl {
         (result == 0 && written >= needed).then_some(info)
     }
 
-    fn option(socket: &OwnedFd, level: i32, name: i32) -> Option<i32> {
-        let mut value: libc::c_int = 0;
-        let mut length = libc::socklen_t::try_from(size_of::<libc::c_int>()).ok()?;
-        // SAFETY: the option is an int (ip(7), ipv6(7)); `value` has room for it, `length` says so, and both
-        // outlive the call.
-        let result = unsafe {
-            libc::getsockopt(
+    /// Has the errors of a datagram socket queued, each with the datagram that it is about (IP_RECVERR, ip(7)), as far
+    /// as the kernel can.
+    pub(crate) fn queue_errors(socket: &OwnedFd, ipv6: bool) {
+        let (level, name) = if ipv6 {
+            (libc::IPPROTO_IPV6, libc::IPV6_RECVERR)
+        } else {
+            (libc::IPPROTO_IP, libc::IP_RECVERR)
+        };
+        let on: libc::c_int = 1;
+        // SAFETY: the option is an int (ip(7), ipv6(7)); the kernel reads as many octets of `on` as its size says,
+        // and both outlive the call.
+        unsafe {
+            libc::setsockopt(
                 socket.as_raw_fd(),
                 level,
                 name,
-                std::ptr::from_mut(&mut value).cast(),
-                &raw mut length,
+                std::ptr::from_ref(&on).cast(),
+                size_of::<libc::c_int>() as libc::socklen_t,
             )
         };
-        (result == 0).then_some(value)
+    }
+
+    /// Ends the process without waiting for any of its threads (_exit(2)).
+    pub(crate) fn end_process(code: i32) -> ! {
+        // SAFETY: the call takes no memory and does not return; no destructor of this process runs after it.
+        unsafe { libc::_exit(code) }
     }
 }
