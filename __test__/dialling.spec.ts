@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import test from 'ava';
+import { dialTcp } from '../lib/transport/dial_tcp.ts';
 import { resolve } from '../lib/transport/resolve.ts';
-import { dialTcp } from '../lib/transport/tcp.ts';
 
 const nothing = () => undefined;
 const host = { window: 65_536, addOwn: nothing, removeOwn: nothing };

@@ -117,13 +117,13 @@ report['heard'] = heard;
 report['uncaught'] = [...new Set(uncaught)];
 process.removeAllListeners('uncaughtException');
 
-// A file that cannot be finished: the stop goes on to its end.
+// A file whose folder is removed: what was in it is not exported, and the stop goes on to its end.
 const folder = temporaryFolder('gone');
 const file = new FlowExporter({ ...options, collectors: [`file:${join(folder, 'flows.ipfix')}`] });
 const warnings: string[] = [];
 const reasons: string[] = [];
 file.on('warning', ({ code }) => warnings.push(code));
-file.on('disconnect', ({ reason }) => reasons.push(reason.split(':', 1)[0] ?? ''));
+file.on('disconnect', ({ reason }) => reasons.push((reason.split(':', 1)[0] ?? '').replace(folder, 'GONE')));
 const opened = once(file, 'connect');
 await file.start();
 await opened;
