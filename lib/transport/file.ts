@@ -17,6 +17,8 @@ const WRITE_OCTETS = 1024 * 1024;
 const MESSAGE_OCTETS = 65_535;
 /** A disk that has not answered for this long is as good as away. */
 const LONGEST_ANSWER_MS = 10_000;
+/** The same at a stop, which must leave time for others. */
+const LAST_ANSWER_MS = 1_000;
 /** Files of earlier connections on which the disk has not answered yet: with so many no further one is begun. */
 const MOST_LEFT = 2;
 
@@ -50,7 +52,12 @@ export class FileSession extends Session {
 	override hurry(): void {
 		super.hurry();
 		this.#hurried = true;
-		void this.#flush();
+		// Where the disk hangs, others still have time to take what is not safe.
+		this.patience = Math.min(this.patience, LAST_ANSWER_MS);
+		const attempt = this.#attempt;
+		this.#within('fsync', this.#flush()).catch((error: unknown) => {
+			if (attempt === this.#attempt) this.broke(messageOf(error));
+		});
 	}
 
 	override drain(): Promise<void> {
