@@ -2,8 +2,8 @@ import { readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:f
 import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import type { CollectorInput } from '../lib/options/options.ts';
 import type { Session } from '../lib/transport/session.ts';
+import type { CollectorInput } from '../lib/types.ts';
 import { temporaryFolder } from './support/folder.ts';
 import { until } from './support/kernel.ts';
 import { loneHost, loneListener, openedSession, parcel, TEMPLATES } from './support/lone_session.ts';

@@ -1,10 +1,11 @@
 /** A session by itself: what it needs of an exporter, which does nothing, and what it tells, which is written down. */
 import type { NativeSession } from '../../lib/core/native.ts';
-import { type CollectorInput, type CollectorSettings, resolveOptions } from '../../lib/options/options.ts';
+import { type CollectorSettings, resolveOptions } from '../../lib/options/options.ts';
 import { createSession } from '../../lib/transport/create.ts';
 import type { Parcel } from '../../lib/transport/parcel.ts';
 import type { Session } from '../../lib/transport/session.ts';
 import type { SessionHost, SessionListener } from '../../lib/transport/session_host.ts';
+import type { CollectorInput } from '../../lib/types.ts';
 import { until } from './kernel.ts';
 
 const nothing = () => undefined;

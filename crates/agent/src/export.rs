@@ -4,6 +4,8 @@
 //! bodies leave in an [`EncodedBatch`]. The batch itself stays here until it is committed, rolled back or
 //! dropped, exactly once.
 
+pub(crate) mod format;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -11,7 +13,7 @@ use flow_table::{Batch, FlowTable, Now, Record, Taken, Tuple};
 use ipfix::{Body, BodyEncoder, Flow, Format, Pushed};
 
 use crate::Error;
-use crate::format::{FormatId, FormatSpec};
+use crate::export::format::{FormatId, FormatSpec};
 use crate::names::store::NamesStore;
 
 /// A batch that is not settled yet.

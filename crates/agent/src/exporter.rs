@@ -10,14 +10,16 @@ use flow_table::{FlowTable, InitialDelta, WhenFull};
 use ipfix::Format;
 use netfilter::netns::Netns;
 
+use crate::export::format::{FormatId, FormatSpec};
 use crate::export::{BatchId, EncodedBatch, Export};
-use crate::format::{FormatId, FormatSpec};
-use crate::kernel_thread::{self, KernelSide};
+use crate::kernel::notice::Notice;
+use crate::kernel::own_sessions::OwnSession;
+use crate::kernel::shared::{KernelStats, Shared};
+use crate::kernel::side::KernelSide;
+use crate::kernel::sockets::{Netlink, Sockets};
+use crate::kernel::thread as kernel_thread;
 use crate::names::{NamesStats, Naming, Pods};
-use crate::notice::Notice;
-use crate::own_sessions::OwnSession;
 use crate::selection::Selection;
-use crate::shared::{KernelStats, Shared};
 use crate::{Error, now};
 
 /// How an exporter reads and keeps connections.
@@ -81,6 +83,15 @@ impl Exporter {
     /// until [`Exporter::notices`] has been called. Fails with `ERR_PERMISSION` where netlink may not be used; a
     /// module or a namespace that is not there yet is retried at each poll.
     pub fn start(config: Config, wake: Box<dyn Fn() + Send + Sync>) -> Result<Self, Error> {
+        Self::start_on(Netlink, config, wake)
+    }
+
+    /// [`Exporter::start`] on other sockets than the kernel's.
+    pub fn start_on(
+        sockets: impl Sockets,
+        config: Config,
+        wake: Box<dyn Fn() + Send + Sync>,
+    ) -> Result<Self, Error> {
         config.selection.check()?;
         let selection = config.selection.without_repeats();
         let max_connections = config
@@ -105,6 +116,7 @@ impl Exporter {
             })?;
         let shared = Arc::new(shared);
         let side = KernelSide {
+            sockets,
             selection,
             netns: config.netns,
             retry_timeout: config.poll_retry_timeout,
@@ -162,7 +174,7 @@ impl Exporter {
 
     /// Milliseconds from now until a record is due; 0 when one is; None when nothing waits for a time.
     pub fn next_deadline_ms(&self) -> Option<u64> {
-        let deadline = self.shared.table().next_deadline()?;
+        let deadline = self.shared.next_deadline()?;
         Some(deadline.saturating_sub(now().monotonic_ms))
     }
 
@@ -174,6 +186,7 @@ impl Exporter {
     ) -> Result<Option<EncodedBatch>, Error> {
         let batch = {
             let mut table = self.shared.table();
+            self.shared.taking();
             let names = self.shared.names();
             self.export
                 .take_batch(&mut table, names.store(), formats, max_records, now())

@@ -1,41 +1,41 @@
 //! Joins conntrack, the flow table and the IPFIX encoder.
 //!
-//! Data enters through [`poll`](crate::poll) as connections of the kernel, is kept as flows, and leaves
-//! through [`Exporter::take_batch`] as IPFIX message bodies. One kernel thread per exporter owns the netlink
+//! Data enters in `kernel`, as connections of a dump, a lookup or an event, is kept as flows, and leaves through [`Exporter::take_batch`] as IPFIX message bodies. One kernel thread per exporter owns the netlink
 //! sockets and the network namespace; every other call comes from the thread that owns the [`Exporter`].
 //!
 //! Read [`Exporter`] and [`Selection`] first.
 
-mod admission;
 mod clock;
+mod datagram_socket;
 mod dump;
 mod error;
-mod events;
 mod export;
 mod exporter;
-mod format;
-mod kernel_thread;
+mod file_lock;
+mod kernel;
 mod names;
-mod notice;
-mod observation;
-mod own_sessions;
-mod poll;
-mod refresh;
+mod os;
 mod selection;
-mod shared;
+mod session_socket;
 mod state_file;
-mod state_keeper;
-mod wake;
-mod warning;
 
 pub use clock::now;
-pub use dump::{Dumped, dump};
+pub use datagram_socket::DatagramSocket;
+pub use dump::{DumpPart, DumpTask, Dumped, dump};
 pub use error::Error;
+pub use export::format::{FormatId, FormatSpec, ProfileName};
 pub use export::{Amount, BatchId, EncodedBatch};
 pub use exporter::{Config, Exporter, Stats};
-pub use format::{FormatId, FormatSpec, ProfileName};
+pub use file_lock::{lock_file, unlock_file};
+pub use kernel::notice::{Notice, PollSummary};
+pub use kernel::own_sessions::OwnSession;
+pub use kernel::shared::KernelStats;
+pub use kernel::sockets::{DumpSource, EventSource, Heard, Netlink, RequestSocket, Sockets};
 pub use names::{NamesStats, Pod, Pods, PodsError};
-pub use notice::{Notice, PollSummary};
-pub use own_sessions::OwnSession;
 pub use selection::{Network, Selection, SelectionError};
-pub use shared::KernelStats;
+pub use session_socket::{Progress, SessionSocket};
+
+/// Ends the process at once with this code, without waiting for any of its threads.
+pub fn end_process(code: i32) -> ! {
+    os::end_process(code)
+}

@@ -1,108 +1,63 @@
 //! `NativeDatagramSocket`: a UDP socket that never sends a fragment and hears which of its datagrams were refused.
 
-use std::os::fd::{IntoRawFd, OwnedFd};
+use std::os::fd::IntoRawFd;
 
+use agent::DatagramSocket;
 use napi::bindgen_prelude::Buffer;
 use napi_derive::napi;
-use rustix::io::Errno;
-use rustix::net::sockopt::{self, Ipv4PathMtuDiscovery, Ipv6PathMtuDiscovery};
-use rustix::net::{AddressFamily, RecvFlags, SocketFlags, SocketType};
 
-use crate::errors::{Result, error};
-use crate::socket::{ioctl, system};
-
-/// As much of a refused datagram as tells which one it was: an IPFIX message header and the id of its first set.
-const HEAD_OCTETS: usize = 18;
-/// Most refusals told at once; the rest is told the next time.
-const MOST_REFUSALS: usize = 4_096;
+use crate::errors::{self, Result, error};
 
 /// A datagram socket, and a duplicate of its descriptor for Node, which sends on it.
 #[napi]
 pub struct NativeDatagramSocket {
-    descriptor: Option<OwnedFd>,
-    ipv6: bool,
-    whole: bool,
+    socket: Option<DatagramSocket>,
 }
 
 #[napi]
 impl NativeDatagramSocket {
-    /// Unbound and not connected, with close-on-exec; with path MTU discovery (IP_MTU_DISCOVER, ip(7)) and refusals
-    /// queued (IP_RECVERR) where the kernel can.
+    /// Unbound and not connected.
     #[napi(constructor, catch_unwind)]
     pub fn new(ipv6: bool) -> Result<Self> {
-        let family = if ipv6 {
-            AddressFamily::INET6
-        } else {
-            AddressFamily::INET
-        };
-        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-        let socket = rustix::net::socket_with(family, SocketType::DGRAM, flags, None)
-            .map_err(|errno| system("open a datagram socket", errno))?;
-        let whole = if ipv6 {
-            sockopt::set_ipv6_mtu_discover(&socket, Ipv6PathMtuDiscovery::DO)
-        } else {
-            sockopt::set_ip_mtu_discover(&socket, Ipv4PathMtuDiscovery::DO)
-        };
-        // Without it the refusals that a send reports are still heard.
-        ioctl::queue_errors(&socket, ipv6);
+        let socket = DatagramSocket::new(ipv6).map_err(errors::agent)?;
         Ok(Self {
-            descriptor: Some(socket),
-            ipv6,
-            whole: whole.is_ok(),
+            socket: Some(socket),
         })
     }
 
     /// A duplicate of the descriptor, which the caller owns.
     #[napi(catch_unwind)]
     pub fn descriptor(&self) -> Result<i32> {
-        let copy = rustix::io::fcntl_dupfd_cloexec(self.open()?, 3)
-            .map_err(|errno| system("duplicate the socket", errno))?;
+        let copy = self.open()?.duplicate().map_err(errors::agent)?;
         Ok(copy.into_raw_fd())
     }
 
-    /// Octets of the largest packet, IP header included, that gets to the end of the path, as far as the kernel
-    /// knows. Null: it does not know, or may cut what is larger into fragments. The socket must be connected.
+    /// Octets of the largest packet, IP header included, that gets to the end of the path. Null: unknown, or larger ones
+    /// may be cut into fragments. The socket must be connected.
     #[napi(catch_unwind)]
     pub fn path_mtu(&self) -> Result<Option<u32>> {
-        let socket = self.open()?;
-        let mtu = if self.ipv6 {
-            sockopt::ipv6_mtu(socket)
-        } else {
-            sockopt::ip_mtu(socket)
-        };
-        Ok(mtu.ok().filter(|&mtu| self.whole && mtu > 0))
+        Ok(self.open()?.path_mtu())
     }
 
-    /// What came back of the datagrams that were refused since the last call (ICMP; the error queue of ip(7)): the
-    /// first octets of each, none where the refusal did not quote any. One that the kernel itself did not take is in
-    /// it, too, quoting nothing.
+    /// The first 18 octets of each datagram that was refused since the last call, as far as the refusals quote them.
     #[napi(catch_unwind)]
     pub fn refused(&self) -> Result<Vec<Buffer>> {
-        let socket = self.open()?;
-        let mut heads = Vec::new();
-        while heads.len() < MOST_REFUSALS {
-            let mut head = [0_u8; HEAD_OCTETS];
-            match rustix::net::recv(
-                socket,
-                head.as_mut_slice(),
-                RecvFlags::ERRQUEUE | RecvFlags::DONTWAIT,
-            ) {
-                Ok((read, _)) => heads.push(head.get(..read).unwrap_or_default().to_vec().into()),
-                Err(Errno::INTR) => {}
-                Err(_) => break,
-            }
-        }
-        Ok(heads)
+        Ok(self
+            .open()?
+            .refused()
+            .into_iter()
+            .map(Buffer::from)
+            .collect())
     }
 
     /// Closes this descriptor, not Node's. Calling it again does nothing.
     #[napi(catch_unwind)]
     pub fn close(&mut self) {
-        self.descriptor = None;
+        self.socket = None;
     }
 
-    fn open(&self) -> Result<&OwnedFd> {
-        self.descriptor
+    fn open(&self) -> Result<&DatagramSocket> {
+        self.socket
             .as_ref()
             .ok_or_else(|| error("ERR_CLOSED", "the datagram socket is closed"))
     }

@@ -16,7 +16,7 @@ mod decoder;
 mod dump;
 mod errors;
 mod exporter;
-mod file_lock;
+pub mod file_lock;
 mod lookup;
 mod notice;
 mod pods;
@@ -37,25 +37,12 @@ pub fn version() -> &'static str {
 /// a call of a disk that does not answer.
 #[napi(catch_unwind)]
 pub fn end_process(code: i32) {
-    socket::ioctl::end_process(code);
+    agent::end_process(code);
 }
 
 /// Makes the network namespace of this process track its connections: a rule that needs conntrack,
 /// accounting and timestamps on, loopback up. For a namespace that was made for it: it changes settings.
 #[napi(catch_unwind)]
 pub fn enable_tracking() -> errors::Result<()> {
-    for setting in ["acct", "timestamp"] {
-        std::fs::write(
-            format!("/proc/sys/net/netfilter/nf_conntrack_{setting}"),
-            "1",
-        )
-        .map_err(|error| {
-            errors::error(
-                "ERR_SYSTEM",
-                format!("turn on net.netfilter.nf_conntrack_{setting}: {error}"),
-            )
-        })?;
-    }
-    netfilter::tracking::enable().map_err(errors::netfilter)?;
-    netfilter::tracking::loopback_up().map_err(errors::netfilter)
+    netfilter::tracking::prepare().map_err(errors::netfilter)
 }

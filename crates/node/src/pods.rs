@@ -8,7 +8,7 @@ use crate::errors::{self, Result, error};
 pub fn pods(json: &str) -> Result<Pods> {
     let list = serde_json::from_str(json).map_err(|cause| {
         error(
-            "ERR_INVALID_OPTION",
+            "ERR_OPTION",
             format!("pods: expected JSON of a list of Pods: {cause}"),
         )
     })?;

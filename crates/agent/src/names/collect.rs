@@ -2,9 +2,9 @@
 
 use flow_table::{NamesCursor, Progress};
 
-use crate::notice::Notice;
+use crate::kernel::notice::Notice;
+use crate::kernel::shared::Shared;
 use crate::now;
-use crate::shared::Shared;
 
 /// Slots of the table looked at in one slice: about a tenth of a millisecond, and 20 ms for all of a million connections.
 const ASKED: u32 = 8_192;

@@ -4,11 +4,11 @@ use flow_table::{Counters, Observation, Scope, Taken, Tuple};
 
 use super::collect::look_after_names;
 use super::*;
-use crate::admission::Strangers;
-use crate::notice::Notice;
+use crate::kernel::first_sight::AdmitSelected;
+use crate::kernel::notice::Notice;
+use crate::kernel::shared::Shared;
 use crate::now;
 use crate::selection::Selection;
-use crate::shared::Shared;
 
 /// Pod `name` at 10.0.0.`number`.
 fn pods(list: &[(u8, &str)]) -> Arc<Pods> {
@@ -58,7 +58,7 @@ fn poll(shared: &Shared, numbers: &[u8]) -> Vec<(u8, String)> {
     let mut own = shared.own();
     let mut names = shared.names();
     let poll = table.begin_poll(Scope(0), now());
-    let mut admission = Strangers::new(&mut own, &mut names, &selection);
+    let mut admission = AdmitSelected::new(&mut own, &mut names, &selection);
     table.observe(poll, &observations, &mut admission, now());
     table.end_poll(poll, true, now());
     while table.work(now()) == Progress::More {}
