@@ -190,6 +190,8 @@ impl Ledger {
         let name = name_of(&everybody[sight.who], sight.stamped);
         if let Some(account) = self.accounts.get_mut(&name) {
             (account.left, account.has_left) = (true, true);
+            // Nobody keeps the labels of one that is outside.
+            account.labelled = false;
         }
     }
 
