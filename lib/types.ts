@@ -526,6 +526,15 @@ export interface TableStats {
 	refusedConnections: number;
 	/** Connections that were ever left out for that, each counted once. */
 	refusedTotal: number;
+	/**
+	 * Of `refusedConnections`, those beyond the `maxConnections` (at least 65,536) that are remembered. Their traffic is in
+	 * no other figure.
+	 */
+	unrememberedConnections: number;
+	/** Idle connections that made room for others. */
+	evictedTotal: number;
+	/** Connections that were forgotten although the kernel may hold them: what they moved may be exported again. */
+	forgottenTotal: number;
 	/** Records that were settled. */
 	recordsCommitted: number;
 	/** Distinct combinations of names that are held. */

@@ -110,6 +110,21 @@ export function registryOf(exporter: FlowExporter): { registry: Registry; dispos
 		({ table }) => table?.refusedConnections,
 	);
 	gauge(
+		'unremembered_connections',
+		'Of these, those that are too many to be remembered: what they move is in no other figure.',
+		({ table }) => table?.unrememberedConnections,
+	);
+	counter(
+		'evicted_connections_total',
+		'Idle connections that made room for others.',
+		({ table }) => table?.evictedTotal,
+	);
+	counter(
+		'forgotten_connections_total',
+		'Connections that were forgotten although the kernel may hold them.',
+		({ table }) => table?.forgottenTotal,
+	);
+	gauge(
 		'poll_interval_effective_seconds',
 		'Time from one poll to the next, as planned.',
 		(stats) => stats.pollIntervalEffective / 1000,
