@@ -7,7 +7,7 @@
 
 mod support;
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use netfilter::Masked;
 use netfilter::testing::{Entry, numbered, tuple};
@@ -50,6 +50,7 @@ in_both_worlds!(
     a_lookup_that_is_refused_leaves_the_others_their_answers,
     while_every_lookup_is_refused_nothing_ends,
     a_connection_that_closes_is_looked_up_at_once,
+    connections_that_close_one_after_the_other_are_looked_up_together,
     many_that_are_due_are_dumped_instead,
 );
 
@@ -153,6 +154,37 @@ fn a_connection_that_closes_is_looked_up_at_once(mut world: impl World) {
     assert_eq!(pace.passed(Point::Lookup), 1);
     assert_eq!(world.entries(), 1, "the kernel still keeps it");
     assert_eq!(run.exporter.stats().kernel.polls, 1);
+}
+
+fn connections_that_close_one_after_the_other_are_looked_up_together(mut world: impl World) {
+    const CLOSED: u16 = 100;
+    let rest = Duration::from_millis(50);
+    let (mut run, pace) = world.run(with_events());
+    run.poll();
+    let in_state = |port: u16, state| Entry {
+        protocol_state: netfilter::ProtocolState::Tcp(state),
+        ..Entry::new(tuple(&format!("192.0.2.1:{port}"), "198.51.100.1:443", 6))
+    };
+    world.create((0..CLOSED).map(|port| in_state(port, 3)));
+    run.live(CLOSED.into());
+    let begun = Instant::now();
+    for port in 0..CLOSED {
+        let read = pace.passed(Point::FoundEmpty);
+        world.update([in_state(port, 7)]);
+        pace.wait_passed(Point::FoundEmpty, read + 1);
+    }
+    let records = run.export_until(|records, _| records.len() == usize::from(CLOSED));
+    assert!(
+        records
+            .iter()
+            .all(|record| number(record, "flowEndReason") == 3)
+    );
+    let rests = begun.elapsed().as_millis() / rest.as_millis();
+    let lookups = pace.passed(Point::Lookup);
+    assert!(
+        u128::from(lookups) <= rests + 1,
+        "{lookups} times in {rests} rests"
+    );
 }
 
 fn many_that_are_due_are_dumped_instead(mut world: impl World) {

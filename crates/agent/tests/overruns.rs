@@ -7,7 +7,7 @@
 
 mod support;
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use netfilter::testing::{Entry, numbered};
 
@@ -121,7 +121,10 @@ fn a_poll_that_sees_no_end_of_an_overrun_does_not_stand_for_its_repair(mut world
     assert_eq!((summary.added, summary.ended), (500, 0));
     assert_eq!(run.exporter.stats().kernel.incomplete_dumps, 1);
     pace.release(Point::BeforeReceive);
+    let released = Instant::now();
     assert!(run.poll_end(false).unwrap().complete);
+    // It waited for the reader for two seconds. A repair does not rest for four times as long.
+    assert!(released.elapsed() < Duration::from_secs(6));
     equals_the_kernel(&mut run, &mut world);
 }
 

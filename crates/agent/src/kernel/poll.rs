@@ -3,7 +3,7 @@
 //! Entries come a receive buffer at a time (about 130), are checked against the selection, and are merged
 //! under one short lock. Only a complete pass ends connections by their absence.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use flow_table::{Observation, Poll, Progress, Scope};
 use netfilter::{Counts, Family, Timeouts, ZonePlan};
@@ -20,6 +20,10 @@ use crate::kernel::sockets::{DumpSource, RequestSocket};
 use crate::selection::Selection;
 use crate::{Error, now};
 
+/// Between two lookups of what is due: connections that close one after the other are looked up together, which costs half
+/// as much as one by one.
+const LOOKUP_REST: Duration = Duration::from_millis(50);
+
 /// What a kernel thread needs to poll, kept from one poll to the next.
 pub(crate) struct Poller<R> {
     socket: R,
@@ -29,6 +33,11 @@ pub(crate) struct Poller<R> {
     events: Option<EventReader>,
     /// Whether a dump has to put right what events did not tell, or what another dump did not show.
     repair: Repair,
+    /// How long the last poll waited for the event reader.
+    waited: Duration,
+    /// When events were followed by lookups the last time; None: nothing was due the last time.
+    looked_up: Option<Instant>,
+    lookups_wait: bool,
     /// One buffer of observations for each scope; their room is reused.
     buffers: Vec<Vec<Observation>>,
     /// Entries of the last complete poll in the selected zones, of whatever protocol and address.
@@ -47,6 +56,9 @@ impl<R: RequestSocket> Poller<R> {
             selection,
             events,
             repair: Repair::NotNeeded,
+            waited: Duration::ZERO,
+            looked_up: None,
+            lookups_wait: false,
             buffers: vec![Vec::new(); scopes],
             last_in_zones: 0,
             kernel_filters: true,
@@ -62,6 +74,7 @@ impl<R: RequestSocket> Poller<R> {
         shared: &Shared,
     ) -> Result<PollSummary, Error> {
         let (begun, begun_ns) = (Instant::now(), now().wall_ns);
+        self.waited = Duration::ZERO;
         self.last_packets.set_timeouts(timeouts);
         let counts = self.socket.counts()?;
         shared.set_kernel_counts(&counts);
@@ -127,9 +140,19 @@ impl<R: RequestSocket> Poller<R> {
             shared.tell_due();
             return Ok(true);
         }
-        let refreshed = self.refresh(shared, shared.kernel_entries())?;
+        self.lookups_wait = self.looked_up.is_some_and(|at| at.elapsed() < LOOKUP_REST);
+        let mut refreshed = Refreshed::Nothing;
+        if !self.lookups_wait {
+            refreshed = self.refresh(shared, shared.kernel_entries())?;
+            self.looked_up = (refreshed != Refreshed::Nothing).then(Instant::now);
+        }
         shared.tell_due();
         Ok(self.repair == Repair::Needed || refreshed == Refreshed::DumpIsCheaper)
+    }
+
+    /// Connections may be due that the last [`Poller::follow_events`] did not look up, because it had done so just before.
+    pub(crate) fn lookups_wait(&self) -> bool {
+        self.lookups_wait
     }
 
     /// Merges what events have brought.
@@ -145,14 +168,23 @@ impl<R: RequestSocket> Poller<R> {
             events: Some(reader),
             selection,
             repair,
+            waited,
             ..
         } = self
         else {
             return true;
         };
-        reader.catch_up(&shared.requests, || {
+        let begun = Instant::now();
+        let caught_up = reader.catch_up(&shared.requests, || {
             merge_events(reader, selection, shared, repair);
-        })
+        });
+        *waited += begun.elapsed();
+        caught_up
+    }
+
+    /// How long the last poll waited for the event reader. That costs nobody anything.
+    pub(crate) fn waited(&self) -> Duration {
+        self.waited
     }
 
     fn refresh(&mut self, shared: &Shared, kernel_entries: u32) -> Result<Refreshed, Error> {

@@ -21,6 +21,8 @@ const ROUND: usize = 512;
 /// What came of a refresh.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Refreshed {
+    /// The table asked for nothing.
+    Nothing,
     /// The table asks for nothing more.
     All,
     /// As many were looked up as a dump of the whole table costs, and more are due.
@@ -100,7 +102,10 @@ pub(crate) fn refresh(
         result?;
         after_round();
     }
-    Ok(Refreshed::All)
+    Ok(match asked {
+        0 => Refreshed::Nothing,
+        _ => Refreshed::All,
+    })
 }
 
 /// Says of connections that were asked for that nothing is known.

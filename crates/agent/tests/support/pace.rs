@@ -48,6 +48,7 @@ struct State {
     /// Buffers after which each dump stops.
     dump_buffers: Option<u32>,
     refused: Option<Refused>,
+    panics: Option<Point>,
 }
 
 /// Which lookups are refused.
@@ -126,6 +127,11 @@ impl Pace {
         self.lock().refused = refused;
     }
 
+    /// Makes whoever comes to `point` next panic there.
+    pub fn panic_at(&self, point: Point) {
+        self.lock().panics = Some(point);
+    }
+
     fn wait(&self, what: &str, done: impl Fn(&State) -> bool) {
         let waited = self
             .0
@@ -154,6 +160,11 @@ impl Pace {
             state.holds.clear();
         }
         *state.waiting.entry(point).or_default() -= 1;
+        if state.panics == Some(point) {
+            state.panics = None;
+            drop(state);
+            panic!("as the test wants it");
+        }
         *state.passed.entry(point).or_default() += 1;
         self.0.1.notify_all();
     }
