@@ -30,6 +30,12 @@ pub fn version() -> &'static str {
     env!("CARGO_PKG_VERSION")
 }
 
+/// Throws when no exporter could add this format.
+#[napi(catch_unwind)]
+pub fn check_format(format: convert::NativeFormat) -> errors::Result<()> {
+    convert::format(format)?.check().map_err(errors::agent)
+}
+
 /// Makes the network namespace of this process track its connections: a rule that needs conntrack,
 /// accounting and timestamps on, loopback up. For a namespace that was made for it: it changes settings.
 #[napi(catch_unwind)]
