@@ -52,7 +52,7 @@ test('wrong usage and wrong options end with 2 and say what is wrong', async (t)
 			/state file \/nowhere\/state .*there is no folder \/nowhere$/m,
 		],
 		[['run', '--fields', 'noSuchElement', '--collector', 'tcp://127.0.0.1:9'], /noSuchElement/],
-		[['collect'], /listen: got \[\], expected an address to listen on/],
+		[['collect'], /--listen: got nothing, expected an address to listen on/],
 		[['collect', '--listen', 'tcp://127.0.0.1:0', '--count', '0'], /whole number above zero/],
 		[['dump', '--format', 'xml'], /Allowed choices are json, table/],
 		[['dump', '--protocol', ','], /--protocol\[0\]: got "", expected a protocol/],

@@ -21,7 +21,7 @@ export function apiPage(): string {
 			'Collector',
 			[
 				...named('Collector'),
-				...all.filter(({ name }) => /^Collector(?!Target|Input)./.test(name)),
+				...all.filter(({ name }) => /^(Collector(?!Target|Input)|Transport)./.test(name)),
 				...named('FlowRecord'),
 			],
 		],
