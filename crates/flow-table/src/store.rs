@@ -193,7 +193,9 @@ impl Store {
         spoken: Spoken<'_>,
     ) -> Candidates {
         let mut found = Candidates::default();
-        let seen_last = |slot: Option<u32>| slot.and_then(|slot| self.get(slot)).map(|it| it.stamp);
+        // Of two with one stamp the one that came later has the higher generation.
+        let rank = |connection: &Connection| (connection.stamp, connection.generation);
+        let seen_last = |slot: Option<u32>| slot.and_then(|slot| self.get(slot)).map(rank);
         for slot in self.index.iter(hash) {
             if !self.slots.has_key(slot, key) {
                 continue;
@@ -202,7 +204,7 @@ impl Store {
                 continue;
             };
             let gone = connection.is_gone();
-            let stamp = Some(connection.stamp);
+            let stamp = Some(rank(connection));
             if !gone {
                 found.current = Some(slot);
             } else {
