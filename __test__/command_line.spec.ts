@@ -47,7 +47,7 @@ test('wrong usage and wrong options end with 2 and say what is wrong', async (t)
 			/state file \/nowhere\/state .*there is no folder \/nowhere$/m,
 		],
 		[['run', '--fields', 'noSuchElement', '--collector', 'tcp://127.0.0.1:9'], /noSuchElement/],
-		[['collect'], /listen: got \[\], expected an address to listen on/],
+		[['collect'], /--listen: got nothing, expected an address to listen on/],
 		[['collect', '--listen', 'tcp://127.0.0.1:0', '--count', '0'], /whole number above zero/],
 		[['dump', '--format', 'xml'], /Allowed choices are json, table/],
 		[['dump', '--protocol', ','], /--protocol\[0\]: got "", expected a protocol/],
@@ -159,12 +159,23 @@ test('--print-config says where each value came from', async (t) => {
 		t.true(stdout.includes(`${line}\n`), `${line}\n${stdout}${stderr}`);
 });
 
+test('an empty variable is none', async (t) => {
+	const environment = {
+		CONNTRACK_IPFIX_CONFIG: '',
+		CONNTRACK_IPFIX_ZONE: '',
+		CONNTRACK_IPFIX_POLL_INTERVAL: '',
+	};
+	const { code, stdout } = await runProgram(process.execPath, [MAIN, 'run', '--print-config'], environment);
+	t.is(code, 0);
+	t.true(stdout.includes('pollInterval: 5s # default\n'));
+});
+
 test('dump is not stopped by variables that are for run alone', async (t) => {
-	const { stderr } = await runProgram(...namespaced(MAIN, 'dump'), {
-		CONNTRACK_IPFIX_TLS_CA: '/ca.pem',
-		CONNTRACK_IPFIX_ZONE: '70000',
-	});
-	t.regex(stderr, /^conntrack-ipfix: CONNTRACK_IPFIX_ZONE\[0\]: got 70000, expected/);
+	const environment = { CONNTRACK_IPFIX_TLS_CA: '/ca.pem', CONNTRACK_IPFIX_POLL_INTERVAL: 'x' };
+	const { code, stderr } = await runProgram(...namespaced(MAIN, 'dump'), environment);
+	t.deepEqual([code, stderr], [0, '']);
+	const wrong = await runProgram(...namespaced(MAIN, 'dump'), { CONNTRACK_IPFIX_ZONE: '70000' });
+	t.regex(wrong.stderr, /^conntrack-ipfix: CONNTRACK_IPFIX_ZONE\[0\]: got 70000, expected/);
 });
 
 test('collect reads a file, ends after --count records, and prints them as a table', async (t) => {

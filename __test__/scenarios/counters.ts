@@ -43,6 +43,7 @@ const kernelOwn = kernelFlows().length - kernel.length;
 flushKernel();
 const polls = exporter.stats().table?.polls ?? 0;
 await until('two more polls', () => (exporter.stats().table?.polls ?? 0) >= polls + 2);
+await until('all ends are exported', () => exporter.stats().table?.connections === 0);
 await exporter.stop();
 await collector.close();
 for (const server of servers) server.close();

@@ -107,18 +107,27 @@ impl Clock {
     /// The monotonic moment of a wall-clock time that has passed: the latest one at which the clock showed it. None: as far
     /// as was seen it never did (a step forward jumped over it, or it is yet to come).
     pub(crate) fn monotonic_of(&self, wall_ns: u64, now: Now) -> Option<i64> {
+        self.moments(wall_ns, now).next()
+    }
+
+    /// The earliest one at which the clock showed it.
+    pub(crate) fn earliest_of(&self, wall_ns: u64, now: Now) -> Option<i64> {
+        self.moments(wall_ns, now).last()
+    }
+
+    /// Every moment at which the clock showed this time, latest first.
+    fn moments(&self, wall_ns: u64, now: Now) -> impl Iterator<Item = i64> {
         let wall = (wall_ns / 1_000_000) as i64;
         let now = now.monotonic_ms as i64;
         let mut until = now;
-        for (n, span) in self.spans.iter().enumerate().rev() {
+        let spans = self.spans.iter().enumerate().rev();
+        spans.filter_map(move |(n, span)| {
             let at = wall - span.offset_ms;
             let after = if n == 0 { i64::MIN } else { span.after_ms };
-            if (after..=until.saturating_add(STEP_MS)).contains(&at) {
-                return Some(at.min(now));
-            }
+            let shown = (after..=until.saturating_add(STEP_MS)).contains(&at);
             until = span.from_ms;
-        }
-        None
+            shown.then(|| at.min(now))
+        })
     }
 }
 
@@ -164,6 +173,12 @@ mod tests {
         assert_eq!(at(WALL - HOUR + 20_000), 30_000);
         assert_eq!(at(WALL - HOUR + 79_000), 89_000);
         assert_eq!(at(WALL - HOUR / 2), 10_000 - HOUR as i64 / 2);
+        let first = |wall: u64| clock.earliest_of(wall * 1_000_000, last);
+        assert_eq!(first(WALL + 5_000), Some(15_000));
+        assert_eq!(
+            first(WALL - HOUR + 20_000),
+            Some(10_000 - HOUR as i64 + 20_000)
+        );
         // In the last span, in the gap before it, and in the future.
         assert_eq!(at(WALL + 88_000 + 23 * HOUR), 98_000);
         assert_eq!(moment(WALL + 12 * HOUR), None);

@@ -79,7 +79,7 @@ impl<'a> Sighting<'a> {
         let start = self.seen.start();
         Spoken {
             identity: self.identity(),
-            began_ms: start.and_then(|start| clock.monotonic_of(start, self.now)),
+            began_ms: start.and_then(|start| clock.earliest_of(start, self.now)),
             clock,
             now: self.now,
         }

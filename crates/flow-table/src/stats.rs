@@ -5,7 +5,7 @@ use crate::export::{Losses, Lost};
 /// What the table holds and what it has done so far. Counters start at zero with the table.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Stats {
-    /// Connections with a slot, in any state.
+    /// Connections held, in any state.
     pub connections: usize,
     /// Of these: live, counters moving or not yet exported as idle. Live, idle and ended ones together are never above the
     /// cap.
@@ -14,8 +14,7 @@ pub struct Stats {
     pub idle: usize,
     /// Of these: ended, the end not yet settled.
     pub ended: usize,
-    /// Of these: end settled, kept while the kernel (or a dump or event under way) may still speak of them. Never above the
-    /// cap, or 65,536; they refuse nobody.
+    /// Of these: end settled, kept while the kernel holds them. Never above the cap, or 65,536; they refuse nobody.
     pub done: usize,
     /// Connections in the queue.
     pub queued: usize,
@@ -23,7 +22,8 @@ pub struct Stats {
     pub queue_entries: usize,
     /// Connections in unsettled batches.
     pub in_flight: usize,
-    /// Incarnations without a slot of which it is remembered what was exported or counted. Never above the cap, or 65,536.
+    /// Incarnations that are not held, and of which it is remembered what was exported or counted: refused, evicted, left,
+    /// missing. Never above twice the cap, or 131,072, but for what a state file brings.
     pub remembered: usize,
     /// Memory of slots, index, queue and what belongs to them, by capacity in use.
     pub bytes: usize,

@@ -58,6 +58,7 @@ pub(crate) struct Counts {
     pub(crate) idle: usize,
     pub(crate) ended: usize,
     pub(crate) done: usize,
+    pub(crate) gone: usize,
 }
 
 /// The incarnations of one key that an observation may speak of. None of them was destroyed.
@@ -332,6 +333,7 @@ impl Store {
                 State::Idle => &mut self.counts.idle,
                 State::Ended => &mut self.counts.ended,
                 State::Done => &mut self.counts.done,
+                State::Gone => &mut self.counts.gone,
             };
             *count = count.wrapping_add_signed(step);
         }

@@ -117,7 +117,7 @@ impl FlowTable {
         let counts = self.store.counts();
         let refusals = self.polls.refusals();
         Stats {
-            connections: self.store.len(),
+            connections: self.store.len() - counts.gone,
             live: counts.live,
             idle: counts.idle,
             ended: counts.ended,
@@ -125,7 +125,7 @@ impl FlowTable {
             queued: self.queues.len(),
             queue_entries: self.queues.entries(),
             in_flight: self.export.in_flight(),
-            remembered: self.remembered.len(),
+            remembered: self.remembered.len() + counts.gone,
             bytes: self.store.bytes()
                 + self.remembered.bytes()
                 + self.queues.bytes()

@@ -121,6 +121,13 @@ impl NativeDecoder {
         self.session.forget_templates();
     }
 
+    /// The session has ended: frees what it took at once, where the garbage collector would let it lie.
+    #[napi(catch_unwind)]
+    pub fn release(&mut self) {
+        self.session = DecoderSession::default();
+        self.lines = JsonLines::new(false);
+    }
+
     #[napi(catch_unwind)]
     pub fn counters(&self) -> NativeDecoderCounters {
         let stats = self.session.stats();

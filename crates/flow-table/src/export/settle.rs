@@ -74,7 +74,7 @@ impl FlowTable {
         let its_end =
             item.reason == EndReason::EndDetected || (item.reason == EndReason::Forced && left);
         match connection.state() {
-            State::Ended | State::Done if its_end => self.end_settled(slot, now),
+            State::Ended | State::Done | State::Gone if its_end => self.end_settled(slot, now),
             State::Ended if connection.has(flag::END_TOLD) && !connection.unexported() => {
                 self.end_settled(slot, now);
             }
@@ -85,7 +85,7 @@ impl FlowTable {
                 self.live_settled(slot, item.reason, now);
             }
             // It ended while an earlier record was in flight: now its own.
-            State::Ended | State::Done => {
+            State::Ended | State::Done | State::Gone => {
                 connection.since_ms = Millis::new(now.monotonic_ms);
                 self.enqueue(slot);
             }
@@ -129,8 +129,8 @@ impl FlowTable {
             connection.set(flag::MOVED);
         }
         match connection.state() {
-            State::Done if connection.is_gone() => self.leave_done(slot, now),
-            State::Done => self.queue_remainder(slot, now),
+            State::Done | State::Gone if connection.is_gone() => self.leave_done(slot, now),
+            State::Done | State::Gone => self.queue_remainder(slot, now),
             State::Live if self.export.stopping => self.last_chance(slot),
             _ => self.enqueue(slot),
         }

@@ -49,7 +49,7 @@ impl FlowTable {
                 self.last_chance(slot);
                 true
             }
-            (State::Done, true) => {
+            (State::Done | State::Gone, true) => {
                 self.make_urgent(slot, now);
                 true
             }
@@ -74,7 +74,7 @@ impl FlowTable {
         let state = connection.state();
         let left = match state {
             State::Ended => true,
-            State::Live | State::Idle | State::Done => connection.unexported(),
+            State::Live | State::Idle | State::Done | State::Gone => connection.unexported(),
             State::Free => false,
         };
         if !left {

@@ -99,11 +99,11 @@ impl FlowTable {
 
     fn due(&self, connection: &Connection, now: Now) -> Due {
         match connection.state() {
-            State::Done if !connection.unexported() => return Due::Nothing,
-            State::Ended | State::Done if connection.presence() == Presence::Left => {
+            State::Done | State::Gone if !connection.unexported() => return Due::Nothing,
+            State::Ended | State::Done | State::Gone if connection.presence() == Presence::Left => {
                 return Due::Record(EndReason::Forced);
             }
-            State::Ended | State::Done => return Due::Record(EndReason::EndDetected),
+            State::Ended | State::Done | State::Gone => return Due::Record(EndReason::EndDetected),
             State::Idle | State::Free => return Due::Nothing,
             State::Live if connection.has(flag::AT_ONCE) => return Due::Record(EndReason::Forced),
             State::Live if self.export.stopping => return Due::Nothing,

@@ -34,6 +34,11 @@ impl Sweep {
         }
     }
 
+    /// One dump may miss what is there: two in a row do not.
+    fn may_have_missed(&self, stamp: u32) -> bool {
+        self.former.is_none_or(|former| !before(stamp, former))
+    }
+
     pub(super) fn is_of(&self, scope: Scope) -> bool {
         self.poll.scope == scope
     }
@@ -79,9 +84,14 @@ impl FlowTable {
                 return false;
             };
             let since_ms = connection.since_ms.get();
-            let over = connection.presence() == Presence::Destroyed
-                || sweep.began.monotonic_ms >= since_ms.saturating_add(DESTROY_DELAY_MS);
-            let done = state == State::Done && !connection.unexported();
+            let over = match connection.presence() {
+                Presence::Destroyed => true,
+                _ if self.config.events => {
+                    sweep.began.monotonic_ms >= since_ms.saturating_add(DESTROY_DELAY_MS)
+                }
+                _ => !sweep.may_have_missed(connection.stamp),
+            };
+            let done = connection.is_done() && !connection.unexported();
             let free = over && done && !connection.is_in_flight();
             if free {
                 self.free(slot);
@@ -119,14 +129,12 @@ impl FlowTable {
     fn sweep_remembered(&mut self, sweep: &mut Sweep) -> bool {
         let confirm_absent = self.config.confirm_absent;
         let polls = &self.polls;
+        let swept = *sweep;
         let keep = |past: &Past| {
-            // One dump may miss what is there: two in a row do not.
-            let shown = sweep
-                .former
-                .is_none_or(|former| !before(past.stamp, former));
+            let shown = swept.may_have_missed(past.stamp);
             match past.why {
                 Why::Restored => Keep::Yes,
-                _ if past.scope != sweep.poll.scope.0 => Keep::Yes,
+                _ if past.scope != swept.poll.scope.0 => Keep::Yes,
                 Why::Destroyed if polls.older_runs(past.scope, past.stamp) => Keep::Yes,
                 Why::Destroyed => Keep::No,
                 // No dump of the selection will show when the kernel drops it.

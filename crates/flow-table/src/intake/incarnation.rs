@@ -155,6 +155,9 @@ impl FlowTable {
         };
         connection.put_presence(Presence::Held);
         let open = !connection.is_closed(protocol);
+        if connection.state() == State::Gone {
+            return self.set_state(slot, State::Done);
+        }
         if open && connection.state() == State::Ended && !connection.is_in_flight() {
             self.queues.dequeue(&mut self.store, slot);
             self.queues.set_state(&mut self.store, slot, State::Live);

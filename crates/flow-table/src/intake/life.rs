@@ -43,18 +43,17 @@ impl FlowTable {
                 self.make_urgent(slot, now);
             }
             // Its remainder goes at once instead of after an active timeout.
-            State::Done if gone.is_some() && !connection.is_in_flight() => {
+            State::Done | State::Gone if gone.is_some() && !connection.is_in_flight() => {
                 self.leave_done(slot, now);
             }
-            State::Free | State::Ended | State::Done => {}
+            State::Free | State::Ended | State::Done | State::Gone => {}
         }
     }
 
     /// Makes a live connection's last record due at once, or what a done one has left.
     pub(crate) fn make_urgent(&mut self, slot: u32, now: Now) {
         self.queues.dequeue(&mut self.store, slot);
-        let done = |connection: &Connection| connection.state() == State::Done;
-        let done = self.store.get(slot).is_some_and(done);
+        let done = self.store.get(slot).is_some_and(Connection::is_done);
         if !done {
             self.set_state(slot, State::Ended);
         }
@@ -79,8 +78,10 @@ impl FlowTable {
             Some(Presence::Destroyed) => self.free(slot),
             Some(Presence::Left) => self.let_go(slot, Why::Left),
             // Its DESTROY is still to come, or a later poll's sweep.
-            Some(Presence::Missing) if self.config.events => self.keep_within_bound(slot),
-            Some(Presence::Missing) => self.let_go(slot, Why::Missing),
+            Some(Presence::Missing) => {
+                self.set_state(slot, State::Gone);
+                self.keep_within_bound(slot);
+            }
             Some(Presence::Held) | None => {}
         }
     }

@@ -163,7 +163,7 @@ impl FlowTable {
                 connection.put_presence(Presence::Left);
                 self.leave_done(name.slot, now);
             }
-            State::Free | State::Ended | State::Done => {}
+            State::Free | State::Ended | State::Done | State::Gone => {}
         }
     }
 

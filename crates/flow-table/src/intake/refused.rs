@@ -120,16 +120,20 @@ impl FlowTable {
         self.let_go(slot, Why::Evicted);
     }
 
-    /// Done connections have slots of their own, but not without end.
+    /// Connections whose end is settled have slots of their own, but not without end.
     pub(super) fn keep_within_bound(&mut self, slot: u32) {
         let most = self.config.max_connections.max(LEAST_REMEMBERED);
-        if self.store.counts().done > most
-            && let Some(connection) = self.store.get(slot)
-            && connection.state() == State::Done
-            && !connection.unexported()
-            && !self.remembered.is_full()
-        {
-            self.let_go(slot, Why::Evicted);
+        let Some(connection) = self.store.get(slot) else {
+            return;
+        };
+        let counts = self.store.counts();
+        let (count, why) = match connection.state() {
+            State::Done => (counts.done, Why::Evicted),
+            State::Gone => (counts.gone, Why::Missing),
+            _ => return,
+        };
+        if count > most && !connection.unexported() && !self.remembered.is_full() {
+            self.let_go(slot, why);
         }
     }
 
@@ -157,7 +161,10 @@ impl FlowTable {
         };
         let hash = self.store.hash(&key);
         self.free(slot);
-        let other = self.remembered.stamp_of(&key, hash, past.identity());
+        let other = match why {
+            Why::Missing => self.remembered.stamp_of(&key, hash, past.identity()),
+            _ => None,
+        };
         if other.is_some_and(|other| !before(other, past.stamp)) {
             return; // Another one with its id has been seen since.
         }

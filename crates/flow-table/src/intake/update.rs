@@ -52,7 +52,7 @@ impl FlowTable {
                 let gone = it.is_destroy().then_some(Presence::Destroyed);
                 return self.end(slot, gone, it.now);
             }
-            State::Done if moved => self.move_done(slot),
+            State::Done | State::Gone if moved => self.move_done(slot),
             _ => {}
         }
         if awaited || self.config.events {

@@ -49,6 +49,10 @@ impl<T> Segmented<T> {
             .flat_map(move |segment| segment.iter_hash(hash))
     }
 
+    pub(crate) fn find_mut(&mut self, hash: u64, eq: impl FnMut(&T) -> bool) -> Option<&mut T> {
+        self.segments.get_mut(number(hash))?.find_mut(hash, eq)
+    }
+
     /// `rehash` gives a value's hash.
     pub(crate) fn insert(&mut self, hash: u64, value: T, rehash: impl Fn(&T) -> u64) {
         if self.segments.is_empty() {

@@ -16,8 +16,10 @@ pub(crate) enum State {
     Idle,
     /// Ended, its end not settled.
     Ended,
-    /// Its end is settled, and somebody may still speak of it.
+    /// Its end is settled, and the kernel still holds it.
     Done,
+    /// The same, and the kernel seems to have dropped it: remembered in case that it comes back, or its DESTROY.
+    Gone,
 }
 
 /// Who has its next step in hand.
@@ -153,8 +155,14 @@ impl Connection {
             2 => State::Idle,
             3 => State::Ended,
             4 => State::Done,
+            5 => State::Gone,
             _ => State::Free,
         }
+    }
+
+    /// Its end is settled.
+    pub(crate) fn is_done(&self) -> bool {
+        matches!(self.state(), State::Done | State::Gone)
     }
 
     pub(crate) fn put_state(&mut self, state: State) {
@@ -258,7 +266,7 @@ impl Connection {
         if self.has(flag::ACCOUNTED) {
             self.totals != self.exported
         } else {
-            self.has(flag::MOVED) && self.state() != State::Done
+            self.has(flag::MOVED) && !self.is_done()
         }
     }
 
@@ -290,7 +298,7 @@ impl Connection {
         }
         let active = since.saturating_add(timeouts.active);
         match self.state() {
-            State::Done => active,
+            State::Done | State::Gone => active,
             _ => active.min(self.quiet_at(timeouts)),
         }
     }

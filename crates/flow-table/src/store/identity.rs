@@ -18,7 +18,7 @@ pub(crate) struct Identity {
 #[derive(Clone, Copy)]
 pub(crate) struct Spoken<'a> {
     pub(crate) identity: Identity,
-    /// Monotonic ms; None: that is not told.
+    /// Monotonic ms, the earliest that it can have been; None: that is not told.
     pub(crate) began_ms: Option<i64>,
     pub(crate) clock: &'a Clock,
     pub(crate) now: Now,

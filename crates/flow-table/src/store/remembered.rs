@@ -160,28 +160,49 @@ where
             .map(|entry| &entry.past)
     }
 
-    /// True: the oldest of this key had to go for it.
-    fn put(&mut self, key: &FamilyKey<A>, hash: u64, past: Past) -> bool {
+    /// Puts one in the place of what `replaces` names; `full`: only there. None: there is no such one. True: the oldest of
+    /// this key had to go for it.
+    fn put(
+        &mut self,
+        key: &FamilyKey<A>,
+        hash: u64,
+        past: Past,
+        replaces: impl Fn(&Past) -> Match,
+        full: bool,
+    ) -> Option<bool> {
         let mut count = 0;
-        let mut oldest: Option<(Identity, u32)> = None;
+        let (mut oldest, mut similar, mut same) = (None::<&Past>, None, None);
         for other in self.of_key(*key, hash) {
             count += 1;
-            if oldest.is_none_or(|(_, stamp)| before(other.stamp, stamp)) {
-                oldest = Some((other.identity(), other.stamp));
+            if oldest.is_none_or(|oldest| before(other.stamp, oldest.stamp)) {
+                oldest = Some(other);
+            }
+            match replaces(other) {
+                Match::Same => same = Some(other),
+                Match::Similar => similar = Some(other),
+                Match::Other => {}
             }
         }
-        let oldest = oldest.filter(|_| count >= MOST_OF_A_KEY);
-        if let Some((identity, stamp)) = oldest {
-            self.remove(key, hash, |past| {
-                past.identity() == identity && past.stamp == stamp
-            });
+        let replaced = same.or(similar);
+        let crowded = replaced.is_none() && count >= MOST_OF_A_KEY;
+        let goes = replaced.or(oldest.filter(|_| crowded));
+        if let Some((identity, why)) = goes.map(|goes| (goes.identity(), goes.why)) {
+            let goes = |other: &Past| other.identity() == identity && other.why == why;
+            let place = self
+                .entries
+                .find_mut(hash, |entry| entry.key == *key && goes(&entry.past))?;
+            place.past = past;
+            return Some(crowded);
+        }
+        if full {
+            return None;
         }
         let seed = &self.seed;
         self.entries
             .insert(hash, Entry { key: *key, past }, |entry| {
                 entry.key.into().hash(seed)
             });
-        oldest.is_some()
+        Some(false)
     }
 
     fn remove(&mut self, key: &FamilyKey<A>, hash: u64, which: impl Fn(&Past) -> bool) -> bool {
@@ -301,22 +322,22 @@ impl Remembered {
     /// Remembers one in place of what was remembered of the same identity (of the same tuple, for one that was
     /// destroyed). False: there are too many.
     pub(crate) fn put(&mut self, key: &ConnectionKey, hash: u64, past: Past) -> bool {
-        let replaces = match past.why {
-            Why::Destroyed => self.remove_where(key, hash, |other| other.why == Why::Destroyed),
-            _ => self.remove(key, hash, past.identity()),
-        };
         if past.why == Why::Restored && self.restored < MOST_RESTORED * self.most {
             self.restored += 1;
         }
-        if self.is_full() && !replaces {
-            return false;
-        }
-        let crowded = match key {
-            ConnectionKey::V4(key) => self.v4.put(key, hash, past),
-            ConnectionKey::V6(key) => self.v6.put(key, hash, past),
+        let full = self.is_full();
+        let (identity, why) = (past.identity(), past.why);
+        let replaces = |other: &Past| match (why, other.why) {
+            (Why::Destroyed, Why::Destroyed) => Match::Same,
+            (Why::Destroyed, _) | (_, Why::Destroyed) => Match::Other,
+            _ => identity.compare(other.identity()),
         };
-        self.aging.forgotten += u64::from(crowded);
-        true
+        let crowded = match key {
+            ConnectionKey::V4(key) => self.v4.put(key, hash, past, replaces, full),
+            ConnectionKey::V6(key) => self.v6.put(key, hash, past, replaces, full),
+        };
+        self.aging.forgotten += u64::from(crowded == Some(true));
+        crowded.is_some()
     }
 
     /// Forgets the incarnation with this identity; false: there is none.

@@ -8,7 +8,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use super::kernel::{Count, Sight};
+use super::count::{Count, fell, greater, less, lesser, sum, with};
+use super::kernel::Sight;
 
 /// A reading that reached the table.
 #[derive(Clone, Debug)]
@@ -77,50 +78,6 @@ pub struct Account {
     pub totals: Count,
     pub in_flight: u32,
     pub refusals: u64,
-}
-
-pub fn sum(count: Count) -> [u64; 2] {
-    let [packets, octets, reply_packets, reply_octets] = count;
-    [packets + reply_packets, octets + reply_octets]
-}
-
-fn with(mut count: Count, more: Count) -> Count {
-    count
-        .iter_mut()
-        .zip(more)
-        .for_each(|(it, more)| *it += more);
-    count
-}
-
-fn less(mut count: Count, by: Count) -> Count {
-    count
-        .iter_mut()
-        .zip(by)
-        .for_each(|(it, by)| *it = it.saturating_sub(by));
-    count
-}
-
-fn greater(mut count: Count, other: Count) -> Count {
-    count
-        .iter_mut()
-        .zip(other)
-        .for_each(|(it, other)| *it = (*it).max(other));
-    count
-}
-
-fn lesser(mut count: Count, other: Count) -> Count {
-    count
-        .iter_mut()
-        .zip(other)
-        .for_each(|(it, other)| *it = (*it).min(other));
-    count
-}
-
-fn fell(before: Count, after: Count) -> bool {
-    before
-        .iter()
-        .zip(after)
-        .any(|(before, after)| after < *before)
 }
 
 impl Account {

@@ -2,11 +2,10 @@
 
 use flow_table::*;
 
-use super::account::sum;
-use super::kernel::{tuple_of, zones_of};
+use super::count::{count, sum};
 use super::ledger::{Snapshot, Verdict};
-use super::records::count;
-use super::step::{Fate, Place};
+use super::place::{Place, tuple_of, zones_of};
+use super::step::Fate;
 use super::world::World;
 
 /// A state file that is being written.

@@ -1,17 +1,14 @@
 //! A connection tracking table: entries that are created, moved, marked, zeroed, destroyed. It knows nothing of who reads it.
 
 use std::collections::VecDeque;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use flow_table::{Counters, Now, Observation, Tuple};
+use flow_table::{Counters, Now, Observation};
 
-use super::step::Place;
+use super::count::Count;
+use super::place::{Place, is_tcp, labels_of, reply_of, tuple_of, zones_of};
 
 /// Wall clock at monotonic 0, in 2026.
 pub const EPOCH_NS: i64 = 1_780_000_000_000_000_000;
-
-/// Packets and octets, original and reply.
-pub type Count = [u64; 4];
 
 /// One life of an entry, and all that ever happened to it.
 #[derive(Clone, Debug)]
@@ -66,63 +63,6 @@ pub struct Kernel {
     pub events: VecDeque<(Kind, Sight)>,
     pub listened_to: bool,
     readings: u64,
-}
-
-pub fn is_tcp(place: Place) -> bool {
-    matches!(place % 6, 1 | 4)
-}
-
-/// Zones of the original and the reply direction.
-pub fn zones_of(place: Place) -> (u16, u16) {
-    match place % 6 {
-        3 => (1, 1),
-        4 => (1, 0),
-        5 => (0, 1),
-        _ => (0, 0),
-    }
-}
-
-/// What a dump that is filtered by a zone shows: for zone 0 what has no zone on either side, else what has it on one.
-pub fn in_zone(place: Place, zone: u16) -> bool {
-    let (original, reply) = zones_of(place);
-    match zone {
-        0 => original == 0 && reply == 0,
-        _ => original == zone || reply == zone,
-    }
-}
-
-pub fn tuple_of(place: Place) -> Tuple {
-    let (source, destination) = match place % 6 {
-        2 => (
-            IpAddr::V6(Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, 1)),
-            IpAddr::V6(Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, 2)),
-        ),
-        _ => (
-            IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1)),
-            IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2)),
-        ),
-    };
-    Tuple {
-        source,
-        destination,
-        protocol: if is_tcp(place) { 6 } else { 17 },
-        // Places 0 and 3, 1 and 4 are one tuple in two zones.
-        source_port: 100 + (place / 6 * 6 + place % 3) as u16,
-        destination_port: 53,
-    }
-}
-
-/// Some are translated, and labelled.
-pub fn reply_of(place: Place) -> Tuple {
-    let mut reply = tuple_of(place).inverse();
-    if place % 6 >= 4 {
-        reply.destination_port += 1_000;
-    }
-    reply
-}
-
-pub fn labels_of(place: Place) -> [u8; 16] {
-    [if place % 6 >= 4 { place as u8 } else { 0 }; 16]
 }
 
 impl Kernel {

@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use flow_table::Stats;
 
 use super::account::Account;
-use super::kernel::{Incarnation, in_zone, tuple_of};
-use super::step::Place;
+use super::kernel::Incarnation;
+use super::place::{Place, in_zone, tuple_of};
 
 /// Broken, and how.
 pub type Verdict = Result<(), String>;

@@ -2,9 +2,10 @@
 
 use flow_table::*;
 
-use super::kernel::{Sight, tuple_of, zones_of};
+use super::kernel::Sight;
 use super::ledger::{Verdict, Way};
-use super::step::{Luck, Place};
+use super::place::{Place, tuple_of, zones_of};
+use super::step::Luck;
 use super::world::World;
 
 /// One lookup on its way.

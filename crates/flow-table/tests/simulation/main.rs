@@ -20,14 +20,17 @@
 )]
 
 mod account;
+mod count;
 mod dice;
 mod exporting;
 mod history;
 mod kernel;
 mod ledger;
 mod looking;
+mod place;
 mod reading;
 mod records;
+mod setup;
 mod shown;
 mod shrink;
 mod step;
@@ -35,7 +38,8 @@ mod world;
 
 use std::collections::BTreeMap;
 
-use history::{Dimension, History};
+use history::History;
+use setup::Dimension;
 
 /// The table's unit tests have this too: there ranges of slots are tiny, so that connections move, and little is remembered.
 const IN_UNIT_TESTS: bool = module_path!().len() > "simulation".len();

@@ -6,7 +6,7 @@ use flow_table::*;
 
 use super::kernel::{Kind, Sight};
 use super::ledger::{Verdict, Way, in_scope, scope_count};
-use super::step::Place;
+use super::place::Place;
 use super::world::World;
 
 /// A dump under way.

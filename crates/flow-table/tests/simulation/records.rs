@@ -2,9 +2,11 @@
 
 use flow_table::{EndReason, Record};
 
-use super::account::{Account, sum};
-use super::kernel::{Count, Incarnation, labels_of, reply_of, tuple_of, zones_of};
+use super::account::Account;
+use super::count::{count, sum};
+use super::kernel::Incarnation;
 use super::ledger::{Ledger, Name, Verdict, broken, name_of};
+use super::place::{labels_of, reply_of, tuple_of, zones_of};
 use super::world::IDLE_MS;
 
 impl Ledger {
@@ -246,14 +248,4 @@ fn brief(record: &Record) -> String {
         record.start_ns,
         record.end_ns
     )
-}
-
-pub fn count(counters: [flow_table::Counters; 2]) -> Count {
-    let [original, reply] = counters;
-    [
-        original.packets,
-        original.octets,
-        reply.packets,
-        reply.octets,
-    ]
 }

@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 
 use super::account::Share;
-use super::kernel::{Count, Incarnation, Sight, labels_of};
+use super::count::Count;
+use super::kernel::{Incarnation, Sight};
 use super::ledger::{Ledger, Name, Pass, Way, in_scope, name_of, scope_count};
-use super::step::Place;
+use super::place::{Place, labels_of};
 
 impl Ledger {
     /// A reading is about to reach the table. `asked`: the call in which it was asked for.
@@ -190,6 +191,8 @@ impl Ledger {
         let name = name_of(&everybody[sight.who], sight.stamped);
         if let Some(account) = self.accounts.get_mut(&name) {
             (account.left, account.has_left) = (true, true);
+            // Nobody keeps the labels of one that is outside.
+            account.labelled = false;
         }
     }
 

@@ -3,7 +3,8 @@
 use std::fmt::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use super::history::{History, Setup};
+use super::history::History;
+use super::setup::Setup;
 use super::step::Step;
 use super::world::World;
 

@@ -2,8 +2,7 @@
 
 use std::fmt;
 
-/// A place is a tuple in a zone: at most one entry of the kernel's table at a time.
-pub type Place = usize;
+use super::place::Place;
 
 /// How a run of the agent ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

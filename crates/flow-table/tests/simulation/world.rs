@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use flow_table::*;
 
 use super::exporting::{File, Writing};
-use super::history::{Finale, Setup};
 use super::kernel::Kernel;
 use super::ledger::{Ledger, Verdict, scope_count};
 use super::looking::Lookup;
 use super::reading::Dump;
+use super::setup::{Finale, Setup};
 use super::step::{Ending, Step};
 
 /// One run of the agent.
