@@ -13,8 +13,9 @@ track();
 const report: Record<string, unknown> = {};
 const rejections: unknown[] = [];
 process.on('unhandledRejection', (error) => rejections.push(String(error)));
-/** On a busy machine a poll may take long, which is not what this is about. */
-const options = { pollInterval: 100, activeTimeout: 100, idleTimeout: 100, maxPollShare: 1 };
+const options = { pollInterval: 100, activeTimeout: 100, idleTimeout: 100 };
+/** On a busy machine a poll may take long, and that is said; it is not what this is about. */
+const withoutStretched = (codes: readonly string[]) => codes.filter((code) => code !== 'POLL_STRETCHED');
 /** Open descriptors once the core's objects, which hold an eventfd each, are collected. */
 const descriptors = async () => {
 	await collectGarbage();
@@ -92,7 +93,7 @@ const silence: string[] = [];
 silent.on('warning', ({ code }) => note(silence, code));
 await unansweredFlows('127.0.0.1', 3, 10);
 await silent.start();
-report['exportsNothing'] = silence;
+report['exportsNothing'] = withoutStretched(silence);
 await silent.stop();
 
 // A listener that throws does not keep a session from trying again.
@@ -132,7 +133,7 @@ await unansweredFlows('127.0.0.1', 10, 10);
 rmSync(folder, { recursive: true });
 await file.stop();
 report['folderGone'] = {
-	warnings,
+	warnings: withoutStretched(warnings),
 	reasons,
 	// Its last numbers are taken after all else.
 	exported: file.stats().table?.recordsCommitted,

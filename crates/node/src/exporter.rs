@@ -253,9 +253,3 @@ fn message(body: ipfix::Body) -> NativeMessage {
         body: body.sets.into(),
     }
 }
-
-/// Throws when no exporter could add this format.
-#[napi(catch_unwind)]
-pub fn check_format(format: NativeFormat) -> Result<()> {
-    convert::format(format)?.check().map_err(errors::agent)
-}

@@ -33,6 +33,12 @@ pub fn version() -> &'static str {
     env!("CARGO_PKG_VERSION")
 }
 
+/// Throws when no exporter could add this format.
+#[napi(catch_unwind)]
+pub fn check_format(format: convert::NativeFormat) -> errors::Result<()> {
+    convert::format(format)?.check().map_err(errors::agent)
+}
+
 /// Ends the process at once with this code. `process.exit` waits for the threads of Node's pool, and those may hang in
 /// a call of a disk that does not answer.
 #[napi(catch_unwind)]
