@@ -130,7 +130,7 @@ impl Drop for EventReader {
 fn news(event: &Event<'_>, selection: &Selection) -> Option<Heard> {
     selection.admits(&event.connection).then(|| Heard::Event {
         kind: event.kind,
-        seen: observation(&event.connection),
+        seen: observation(&event.connection, None),
     })
 }
 

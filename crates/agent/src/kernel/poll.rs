@@ -6,11 +6,12 @@
 use std::time::{Duration, Instant};
 
 use flow_table::{Observation, Poll, Progress, Scope};
-use netfilter::{Counts, Family, ZonePlan};
+use netfilter::{Counts, Family, Timeouts, ZonePlan};
 
 use crate::kernel::event_reader::EventReader;
 use crate::kernel::first_sight::AdmitSelected;
 use crate::kernel::follow_events::{Repair, merge_events};
+use crate::kernel::last_packet::LastPackets;
 use crate::kernel::notice::PollSummary;
 use crate::kernel::observation::observation;
 use crate::kernel::refresh::{Refreshed, refresh};
@@ -43,6 +44,7 @@ pub(crate) struct Poller<R> {
     last_in_zones: u64,
     /// No dump brought entries of zones that were not asked for, as those of kernels before 6.8 do.
     kernel_filters: bool,
+    last_packets: LastPackets,
 }
 
 impl<R: RequestSocket> Poller<R> {
@@ -60,14 +62,20 @@ impl<R: RequestSocket> Poller<R> {
             buffers: vec![Vec::new(); scopes],
             last_in_zones: 0,
             kernel_filters: true,
+            last_packets: LastPackets::default(),
         }
     }
 
-    /// Polls once. A zone in whose dump an error came has no connection ended by its absence; what was seen before the
-    /// error stays observed, and what ended, ended.
-    pub(crate) fn poll(&mut self, shared: &Shared) -> Result<PollSummary, Error> {
-        let begun = Instant::now();
+    /// Polls once, by the `timeouts` that the namespace has now. A zone in whose dump an error came has no connection ended
+    /// by its absence; what was seen before the error stays observed, and what ended, ended.
+    pub(crate) fn poll(
+        &mut self,
+        timeouts: Timeouts,
+        shared: &Shared,
+    ) -> Result<PollSummary, Error> {
+        let (begun, begun_ns) = (Instant::now(), now().wall_ns);
         self.waited = Duration::ZERO;
+        self.last_packets.set_timeouts(timeouts);
         let counts = self.socket.counts()?;
         shared.set_kernel_counts(&counts);
         let before = shared.table().stats();
@@ -104,6 +112,7 @@ impl<R: RequestSocket> Poller<R> {
         if pass.complete {
             shared.own().end_complete_poll();
             self.last_in_zones = pass.in_zones;
+            self.last_packets.polled(begun_ns);
         }
         let after = shared.table().stats();
         Ok(PollSummary {
@@ -180,11 +189,18 @@ impl<R: RequestSocket> Poller<R> {
 
     fn refresh(&mut self, shared: &Shared, kernel_entries: u32) -> Result<Refreshed, Error> {
         let (events, selection, repair) = (&self.events, &self.selection, &mut self.repair);
-        refresh(&mut self.socket, selection, shared, kernel_entries, || {
-            if let Some(reader) = events {
-                merge_events(reader, selection, shared, repair);
-            }
-        })
+        refresh(
+            &mut self.socket,
+            selection,
+            shared,
+            kernel_entries,
+            &self.last_packets,
+            || {
+                if let Some(reader) = events {
+                    merge_events(reader, selection, shared, repair);
+                }
+            },
+        )
     }
 
     /// The socket for requests is used no more: only [`Poller::replace_request_socket`] helps. Events go on being heard.
@@ -269,27 +285,36 @@ impl<R: RequestSocket> Poller<R> {
             events,
             repair,
             buffers,
+            last_packets,
             ..
         } = self;
         let mut dump = socket.dump(&selection.filter(zone))?;
-        while dump.next_buffer(|connection| {
-            let scope = match polls {
-                [_] => Some(0),
-                _ => selection.scope(connection.original_zone(), connection.reply_zone()),
-            };
-            let Some(buffer) = scope.and_then(|scope| buffers.get_mut(scope)) else {
-                return;
-            };
-            pass.in_zones += 1;
-            if !selection.admits(connection) {
-                return;
+        loop {
+            // The kernel describes the entries of a buffer at one moment.
+            let mut described_ns = None;
+            let more = dump.next_buffer(|connection| {
+                let scope = match polls {
+                    [_] => Some(0),
+                    _ => selection.scope(connection.original_zone(), connection.reply_zone()),
+                };
+                let Some(buffer) = scope.and_then(|scope| buffers.get_mut(scope)) else {
+                    return;
+                };
+                pass.in_zones += 1;
+                if !selection.admits(connection) {
+                    return;
+                }
+                match connection.family {
+                    Family::Ipv4 => pass.ipv4 += 1,
+                    Family::Ipv6 => pass.ipv6 += 1,
+                }
+                let described_ns = *described_ns.get_or_insert_with(|| now().wall_ns);
+                let last_packet = last_packets.of(connection, described_ns);
+                buffer.push(observation(connection, last_packet));
+            })?;
+            if !more {
+                break;
             }
-            match connection.family {
-                Family::Ipv4 => pass.ipv4 += 1,
-                Family::Ipv6 => pass.ipv6 += 1,
-            }
-            buffer.push(observation(connection));
-        })? {
             for (buffer, &poll) in buffers.iter_mut().zip(polls) {
                 if !buffer.is_empty() {
                     let mut table = shared.table();

@@ -165,7 +165,7 @@ impl<S: Sockets> KernelThread<'_, S> {
         self.polled = true;
         let begun = Instant::now();
         let result = self.open().and_then(|()| match &mut self.poller {
-            Some(poller) => poller.poll(self.shared),
+            Some(poller) => poller.poll(self.side.sockets.timeouts(), self.shared),
             None => Err(Error::Closed),
         });
         let waited = self.poller.as_ref().map_or(Duration::ZERO, Poller::waited);

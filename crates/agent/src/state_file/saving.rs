@@ -12,7 +12,6 @@ use flow_table::{Progress, StateCursor};
 
 use crate::kernel::notice::Notice;
 use crate::kernel::shared::{Shared, lock};
-use crate::now;
 use crate::state_file::{SLICE, StateFileError, Writer};
 
 /// The thread. Dropping it gives up a writing under way and waits for its end.
@@ -107,7 +106,6 @@ impl StateFile {
     fn serve(&mut self, orders: &Orders, shared: &Shared) {
         while let Some(order) = orders.next() {
             let written = self.write(orders, shared);
-            shared.table().end_export_state();
             match written {
                 Ok(()) => self.failing = false,
                 Err(error) => self.failed(&error, shared),
@@ -130,7 +128,11 @@ impl StateFile {
     }
 
     fn write(&self, orders: &Orders, shared: &Shared) -> Result<(), StateFileError> {
-        let mut writer = Writer::new(&self.path, self.boot, now().wall_ns)?;
+        // What began after that is exported whole by the next run, unless the file knows it.
+        let Some(seen_until) = shared.table().seen_until() else {
+            return Ok(());
+        };
+        let mut writer = Writer::new(&self.path, self.boot, seen_until)?;
         let mut cursor = StateCursor::default();
         let mut slice = Vec::with_capacity(SLICE);
         loop {

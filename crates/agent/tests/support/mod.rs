@@ -192,9 +192,9 @@ impl Run {
         let mut taken = Vec::new();
         while let Some(batch) = self.exporter.take_batch(&[self.format], 1024).unwrap() {
             for body in &batch.bodies[0] {
-                let header = self.session.header(body.sets().len(), body.records, 0);
+                let header = self.session.header(body.sets.len(), body.records, 0);
                 self.decoder.stream(&header, &mut self.lines).unwrap();
-                self.decoder.stream(body.sets(), &mut self.lines).unwrap();
+                self.decoder.stream(&body.sets, &mut self.lines).unwrap();
             }
             let (text, records) = self.lines.take();
             assert_eq!(

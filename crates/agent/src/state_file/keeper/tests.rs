@@ -53,6 +53,7 @@ fn seen(port: u16) -> Observation {
         id: u32::from(port),
         start_ns: Some(1_700_000_000_000_000_000),
         stop_ns: None,
+        last_packet_ns: None,
         counters: Some([Counters::default(); 2]),
         mark: 0,
         status: 0,
