@@ -158,6 +158,7 @@ mod tests {
 
     use super::*;
     use crate::names::Naming;
+    use crate::now;
 
     fn connection(number: u32) -> Observation {
         let [_, high, middle, low] = number.to_be_bytes();
@@ -177,6 +178,7 @@ mod tests {
             start_ns: Some(1_700_000_000_000_000_000),
             stop_ns: None,
             counters: Some([Counters::default(); 2]),
+            last_packet_ns: None,
             mark: 0,
             status: 0,
             protocol_state: 0,
