@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
-import { connect, type Socket } from 'node:net';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
 import test from 'ava';
@@ -69,6 +69,39 @@ test('unfinished handshakes are bounded like sessions, and hold nobody up', asyn
 	t.like(collector.stats(), { sessions: 0, handshakes: 0 });
 	await Promise.all([first, ...others, socket].map((each) => each.destroyed || closed(each)));
 	t.pass();
+});
+
+test('a reset is told as one over TLS, too, and what it cut off', async (t) => {
+	const { collector, port } = await listening();
+	const links: Socket[] = [];
+	const between = createServer((near) => {
+		const far = connect(port, '127.0.0.1');
+		links.push(far);
+		for (const socket of [near, far]) socket.on('error', () => undefined);
+		near.pipe(far).pipe(near);
+	}).listen(0, '127.0.0.1');
+	await once(between, 'listening');
+	for (const [octets, error] of [
+		[
+			Buffer.concat([message(TEMPLATE_SET), message(DATA_SET).subarray(0, 20)]),
+			/^reset by the exporter: ended 20 oct/,
+		],
+		[message(TEMPLATE_SET), /^reset by the exporter$/],
+	] as const) {
+		const ended = once(collector, 'disconnect');
+		const socket = secure((between.address() as AddressInfo).port);
+		socket.write(octets);
+		await until(() => collector.stats().templateBytes > 0);
+		links.pop()?.resetAndDestroy();
+		const [{ error: told, code }] = await ended;
+		t.regex(told, error);
+		t.is(code, 'ECONNRESET');
+		await until(() => collector.stats().templateBytes === 0);
+		socket.destroy();
+	}
+	t.like(collector.stats(), { brokenSessions: 2, malformed: 1 });
+	between.close();
+	await collector.stop();
 });
 
 test('a handshake that takes too long is ended and counted', async (t) => {

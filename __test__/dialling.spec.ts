@@ -4,6 +4,7 @@ import test from 'ava';
 import { dialTcp } from '../lib/transport/dial_tcp.ts';
 import { dialFirst } from '../lib/transport/dialling.ts';
 import { type Address, resolve } from '../lib/transport/resolve.ts';
+import { inNamespace } from './support/namespace.ts';
 
 const nothing = () => undefined;
 const host = { window: 65_536, addOwn: nothing, removeOwn: nothing };
@@ -105,4 +106,8 @@ test('dialling that is called off ends all attempts', async (t) => {
 	off.abort();
 	t.is(await won, undefined);
 	t.is(aborted.length, 3);
+});
+
+test('a name whose first address swallows every packet: the second is used at once, and the first attempt ends', async (t) => {
+	t.deepEqual(await inNamespace('side_by_side'), ['', '']);
 });

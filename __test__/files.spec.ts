@@ -1,4 +1,4 @@
-import { readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
@@ -25,7 +25,12 @@ async function replace(t: ExecutionContext, name: 'datasync' | 'sync' | 'write',
 	return before;
 }
 
-async function begun(t: ExecutionContext, name: string, more: Omit<CollectorInput & object, 'url'> = {}) {
+async function begun(
+	t: ExecutionContext,
+	name: string,
+	more: Omit<CollectorInput & object, 'url'> = {},
+	window = 1_048_576,
+) {
 	const folder = temporaryFolder(name);
 	const listener = loneListener();
 	const collector = {
@@ -33,7 +38,7 @@ async function begun(t: ExecutionContext, name: string, more: Omit<CollectorInpu
 		reconnect: { initial: 1, max: 20 },
 		...more,
 	};
-	const session = await openedSession(collector as CollectorInput, loneHost(), listener);
+	const session = await openedSession(collector as CollectorInput, loneHost({ window }), listener);
 	const octetsOf = (file: string) => statSync(join(folder, file), { throwIfNoEntry: false })?.size;
 	t.teardown(() => session.close());
 	const { told } = listener;
@@ -180,6 +185,9 @@ test.serial('a folder that is removed is told, and used when it is back', async 
 	rmSync(folder, { recursive: true });
 	await until('it is tried again', () => told.some((text) => text.startsWith('broken: ENOENT')));
 	t.not(session.state, 'open');
+	mkdirSync(folder);
+	await until('it goes on', () => session.state === 'open');
+	t.is(told.filter((text) => text === 'settled').length, 1, 'what was safe before was settled before');
 	session.close();
 });
 
@@ -245,5 +253,42 @@ test.serial(
 		const session = await openedSession(url);
 		t.regex(readdirSync(folder).sort()[0] ?? '', /^flows-\d{8}T\d+Z\.ipfix$/);
 		session.close();
+	},
+);
+
+test.serial('half a window of what waits is forced to the disk at once', async (t) => {
+	const { session, told } = await begun(t, 'half', { flushInterval: 3_600_000 }, 4 * PARCEL);
+	session.send(parcel());
+	await written(session, TEMPLATES + PARCEL);
+	t.false(told.includes('settled'));
+	session.send(parcel());
+	await until('both are safe', () => told.filter((text) => text === 'settled').length === 2);
+});
+
+test.serial(
+	'what was written before a write that fails is made safe first, and does not come again',
+	async (t) => {
+		let letGo: (() => void) | undefined;
+		const datasync = await replace(t, 'datasync', async function (...given) {
+			await new Promise<void>((resolve) => {
+				letGo = resolve;
+			});
+			return Reflect.apply(datasync, this, given);
+		});
+		const { session, told, broken } = await begun(t, 'before', { flushInterval: 20 });
+		session.send(parcel());
+		await until('the first is being forced to the disk', () => letGo !== undefined);
+		session.send(parcel());
+		await written(session, TEMPLATES + 2 * PARCEL);
+		await replace(t, 'write', () => Promise.reject(new Error('no space')));
+		session.send(parcel());
+		const ended = broken();
+		await until('it is over', () => {
+			letGo?.();
+			return session.state !== 'open';
+		});
+		t.is(await ended, 'broken: no space');
+		t.is(told.filter((text) => text === 'settled').length, 2);
+		t.is(session.stats().duplicateRecords, 0);
 	},
 );

@@ -35,6 +35,13 @@ class Idle extends Session {
 	move(): void {
 		this.opened(undefined);
 	}
+	again(): void {
+		this.startOver();
+	}
+	/** Whether something would be written now. */
+	get hasNext(): boolean {
+		return this.outbox.next() !== undefined;
+	}
 }
 
 function idle(window = 1_048_576) {
@@ -77,6 +84,21 @@ test('a session whose window is full for a second is stalled until all of it is 
 	t.deepEqual([session.state, session.hasRoom()], ['stalled', false]);
 	session.settle();
 	t.deepEqual([session.state, session.hasRoom()], ['open', true]);
+	session.close();
+});
+
+test('what a session owes is not written before it has begun anew', (t) => {
+	const session = new Idle(
+		settingsOf('tcp://127.0.0.1:1'),
+		loneHost(),
+		loneListener({ failed: (session, parcel) => session.keep(parcel) }),
+	);
+	session.start();
+	session.send(parcel());
+	session.again();
+	t.deepEqual([session.state, session.hasRoom(), session.hasNext], ['open', false, false]);
+	session.move();
+	t.deepEqual([session.hasRoom(), session.hasNext], [true, true]);
 	session.close();
 });
 

@@ -24,7 +24,7 @@ export class Receiving {
 		return [...this.#sources].flatMap(({ address }) => (address === null ? [] : [formatTarget(address)]));
 	}
 
-	/** Binds every address. Rejects with a code; with ERR_STOPPED when it was closed meanwhile. */
+	/** Binds every address. Rejects with a code, with ERR_STOPPED when it was closed meanwhile; then it is to be closed again. */
 	async start(): Promise<void> {
 		// Not at the first octet: a missing core is an error of the start.
 		native();
@@ -88,8 +88,7 @@ export class Receiving {
 			if (target.kind === 'tls') this.#tls.push(listener);
 			source = listener;
 		}
-		if (this.#closed) await source.close();
-		else this.#sources.add(source);
+		this.#sources.add(source);
 	}
 
 	#checkOpen(): void {

@@ -111,6 +111,7 @@ class Handshakes {
 	readonly #done: (stream: Socket, session: Session) => void;
 	/** By their ends: Node tells of a handshake with a socket of its own making. */
 	readonly #pending = new Map<string, Handshake>();
+	readonly #ends = new WeakMap<Socket, string>();
 	#server: TlsServer;
 
 	constructor(credentials: TlsOptions, intake: Intake, done: (stream: Socket, session: Session) => void) {
@@ -130,18 +131,20 @@ class Handshakes {
 			this.#intake.handshakeFailed(session, `not done within ${handshakeTimeout / 1_000} s`);
 			raw.destroy();
 		}, handshakeTimeout).unref();
-		this.#pending.set(endsOf(raw), { raw, session, limit });
+		const ends = endsOf(raw);
+		this.#ends.set(raw, ends);
+		this.#pending.set(ends, { raw, session, limit });
 		raw.setNoDelay();
 		this.#server.emit('connection', raw);
 	}
 
 	gone(raw: Socket): void {
-		for (const [ends, handshake] of this.#pending) {
-			if (handshake.raw !== raw) continue;
-			this.#pending.delete(ends);
-			clearTimeout(handshake.limit);
-			this.#intake.handshakeFailed(handshake.session, 'ended by the other side');
-		}
+		const ends = this.#ends.get(raw) ?? '';
+		const handshake = this.#pending.get(ends);
+		if (handshake?.raw !== raw) return;
+		this.#pending.delete(ends);
+		clearTimeout(handshake.limit);
+		this.#intake.handshakeFailed(handshake.session, 'ended by the other side');
 	}
 
 	#serverWith(credentials: TlsOptions): TlsServer {

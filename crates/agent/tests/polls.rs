@@ -21,6 +21,7 @@ in_both_worlds!(
     a_repair_rests_four_times_as_long_as_the_former_took,
     a_kernel_thread_that_panics_says_so,
     an_event_reader_that_panics_is_replaced,
+    messages_that_cannot_be_read_are_counted_once,
 );
 
 fn a_poll_tells_what_it_met_and_how_long_it_took(mut world: impl World) {
@@ -98,4 +99,26 @@ fn an_event_reader_that_panics_is_replaced(mut world: impl World) {
     run.live(2);
     let kernel = run.exporter.stats().kernel;
     assert_eq!((kernel.polls, kernel.event_overruns), (2, 1));
+    assert_eq!((kernel.poll_failures, kernel.malformed_messages), (0, 0));
+}
+
+fn messages_that_cannot_be_read_are_counted_once(mut world: impl World) {
+    let (mut run, pace) = world.run(with_events());
+    let malformed = |run: &support::Run| run.exporter.stats().kernel.malformed_messages;
+    run.poll();
+    pace.malform_dumps(2);
+    run.poll();
+    assert_eq!(malformed(&run), 2);
+    pace.malform_dumps(0);
+    run.poll();
+    assert_eq!(malformed(&run), 2);
+    for (number, messages, counted) in [(1, 3, 5), (2, 3, 5), (3, 4, 6)] {
+        pace.malform_events(messages);
+        let read = pace.passed(Point::FoundEmpty);
+        world.create([Entry::new(numbered(number))]);
+        pace.wait_passed(Point::FoundEmpty, read + 1);
+        // Counted with what was read, before the reader is asked the next time.
+        run.poll();
+        assert_eq!(malformed(&run), counted);
+    }
 }

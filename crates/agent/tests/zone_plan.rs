@@ -16,6 +16,7 @@ use support::world::World;
 in_both_worlds!(
     entries_that_only_the_agent_filters_out_count_for_the_zone_plan,
     entries_of_other_zones_do_not_count_for_the_zone_plan,
+    a_kernel_that_ignores_the_zone_is_asked_once,
 );
 
 fn in_zone(numbers: std::ops::Range<u32>, zone: u16) -> impl Iterator<Item = Entry> {
@@ -38,7 +39,12 @@ fn selection(protocols: Option<Vec<u8>>) -> agent::Config {
 
 /// Dumps of a first poll, when nothing is known yet, and of a second one.
 fn dumps(world: &impl World, config: agent::Config) -> [u64; 2] {
+    dumps_with_unwanted(world, config, 0)
+}
+
+fn dumps_with_unwanted(world: &impl World, config: agent::Config, unwanted: u64) -> [u64; 2] {
     let (mut run, pace) = world.run(config);
+    pace.ignore_filters(unwanted);
     [1, 2].map(|_| {
         let before = pace.passed(Point::Dump);
         run.poll();
@@ -61,4 +67,13 @@ fn entries_of_other_zones_do_not_count_for_the_zone_plan(mut world: impl World) 
     world.create(in_zone(5..10, 6));
     world.create(in_zone(10..1000, 7));
     assert_eq!(dumps(&world, selection(None)), [2, 2]);
+}
+
+fn a_kernel_that_ignores_the_zone_is_asked_once(mut world: impl World) {
+    world.create(in_zone(0..5, 5));
+    world.create(in_zone(5..10, 6));
+    world.create(in_zone(10..1000, 7));
+    let config = || selection(None);
+    assert_eq!(dumps_with_unwanted(&world, config(), 995), [2, 1]);
+    assert_eq!(dumps_with_unwanted(&world, config(), 0), [2, 2]);
 }

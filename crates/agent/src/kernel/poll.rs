@@ -74,8 +74,8 @@ impl<R: RequestSocket> Poller<R> {
         shared: &Shared,
     ) -> Result<PollSummary, Error> {
         let (begun, begun_ns) = (Instant::now(), now().wall_ns);
-        self.last_packets.set_timeouts(timeouts);
         self.waited = Duration::ZERO;
+        self.last_packets.set_timeouts(timeouts);
         let counts = self.socket.counts()?;
         shared.set_kernel_counts(&counts);
         let before = shared.table().stats();

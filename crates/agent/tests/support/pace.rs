@@ -49,6 +49,9 @@ struct State {
     dump_buffers: Option<u32>,
     refused: Option<Refused>,
     panics: Option<Point>,
+    malformed_events: u64,
+    malformed_entries: u64,
+    unwanted_entries: u64,
 }
 
 /// Which lookups are refused.
@@ -125,6 +128,21 @@ impl Pace {
     /// Has lookups refused; `None`: no longer.
     pub fn refuse(&self, refused: Option<Refused>) {
         self.lock().refused = refused;
+    }
+
+    /// Says that so many messages of the event socket could not be read, since it was opened.
+    pub fn malform_events(&self, messages: u64) {
+        self.lock().malformed_events = messages;
+    }
+
+    /// Says of each dump that so many of its messages could not be read.
+    pub fn malform_dumps(&self, messages: u64) {
+        self.lock().malformed_entries = messages;
+    }
+
+    /// Says of each dump that the kernel sent so many entries of zones that nobody asked for.
+    pub fn ignore_filters(&self, entries: u64) {
+        self.lock().unwanted_entries = entries;
     }
 
     /// Makes whoever comes to `point` next panic there.
@@ -215,7 +233,7 @@ impl<E: EventSource> EventSource for PacedEvents<E> {
     }
 
     fn malformed(&self) -> u64 {
-        self.0.malformed()
+        self.0.malformed() + self.1.lock().malformed_events
     }
 
     fn granted_buffer(&self) -> usize {
@@ -293,7 +311,12 @@ impl<D: DumpSource> DumpSource for PacedDump<D> {
     }
 
     fn finish(self) -> DumpOutcome {
-        let outcome = self.dump.finish();
+        let mut outcome = self.dump.finish();
+        {
+            let state = self.pace.lock();
+            outcome.malformed += state.malformed_entries;
+            outcome.unwanted += state.unwanted_entries;
+        }
         match self.left {
             Some(0) => DumpOutcome {
                 complete: false,

@@ -225,10 +225,31 @@ impl Maker {
             }
             Dimension::Batches => self.batch(),
             Dimension::Zeroed if self.dice.once_in(2) => self.push(Step::Zero),
+            Dimension::Events if self.dice.once_in(3) => self.late(),
             Dimension::Room if self.dice.once_in(4) => self.push(Step::Wait(16_000)),
             Dimension::Slots if self.dice.once_in(3) => self.push(Step::Flush),
             _ => self.kernel(),
         }
+    }
+
+    /// What a dump read is handed over after a lookup has told more.
+    fn late(&mut self) {
+        let place = self.place();
+        self.push(Step::Hear(20));
+        self.push(Step::Begin { scope: 0 });
+        for _ in 0..1 + self.dice.below(2) {
+            self.push(Step::Buffer {
+                entries: 1 + place,
+                missed: 0,
+                again: false,
+            });
+        }
+        self.push(Step::Move { place, packets: 5 });
+        self.push(Step::Wait(61_000));
+        self.push(Step::LookUp);
+        self.kernel();
+        let complete = !self.dice.once_in(3);
+        self.push(Step::End { complete });
     }
 
     fn batch(&mut self) {
@@ -271,7 +292,7 @@ impl Maker {
     }
 
     fn start(&mut self, file: bool) {
-        let zones = if self.is(Dimension::Selections) {
+        let zones = if self.is(Dimension::Selections) || self.is(Dimension::StateFile) {
             self.dice.below(4) as usize
         } else {
             0

@@ -134,8 +134,10 @@ impl Ledger {
         };
         let begins: Vec<u64> = (0..scope_count(&file.zones)).map(last).collect();
         let first = begins.iter().min().copied().unwrap_or(0);
-        let last = begins.iter().max().copied().unwrap_or(0);
-        if who.born_ms > last {
+        // The run that wrote the file would have met it in its next pass.
+        let own = (0..begins.len()).filter(|scope| in_scope(who.place, &file.zones, *scope));
+        let last = own.filter_map(|scope| begins.get(scope)).max().copied();
+        if last.is_some_and(|last| who.born_ms > last) {
             return whole;
         }
         match (who.born_ms < first, self.total) {
