@@ -177,7 +177,6 @@ mod tests {
             id: number,
             start_ns: Some(1_700_000_000_000_000_000),
             stop_ns: None,
-            last_packet_ns: None,
             counters: Some([Counters::default(); 2]),
             last_packet_ns: None,
             mark: 0,
