@@ -339,6 +339,14 @@ export interface ExporterOptions extends ConnectionFilters {
 	 */
 	metrics?: string | undefined;
 	/**
+	 * Names under which `metrics` may be asked, beside addresses, `localhost` and its own host. A request for any other is refused:
+	 * a page of somewhere else may have made a browser ask (DNS rebinding).
+	 *
+	 * @default none
+	 * @example ['conntrack-ipfix.monitoring.svc']
+	 */
+	metricsHosts?: readonly string[] | undefined;
+	/**
 	 * Of the command `run`: what of its log is written.
 	 *
 	 * @default 'info'
@@ -555,11 +563,14 @@ export interface RecordMessage {
 	sequenceNumber: number;
 	/** Template of the record. */
 	templateId: number;
+	/** Who sent it: `HOST:PORT`, IPv6 in brackets, or the path of a file. */
+	peer: string;
 }
 
 /**
  * One IPFIX data record: elements by registry name, those of its template, and its message. An element that stands again is
- * `NAME_2`, one that no registry knows `ENTERPRISE/NUMBER`.
+ * `NAME_2`, then `NAME_3`, in the order of the template; one that no registry knows is `ENTERPRISE/NUMBER`, its octets in
+ * hexadecimal. Date-times have three digits of a second, those of microseconds six, of nanoseconds nine.
  */
 export interface FlowRecord extends Elements {
 	/** The message that it came in. */
@@ -642,7 +653,8 @@ export interface Connection
 
 /**
  * connecting → open ⇄ stalled → draining → closed, and from each but closed → backoff → connecting.
- * stalled: the window has been full for a second; the session takes nothing until all of it is settled.
+ * stalled: the window has been full, or the session about to move to another connection, for a second; it takes nothing
+ * until all of it is settled, or it has moved.
  * draining: takes nothing more and closes when all is settled.
  */
 export type SessionState = 'connecting' | 'open' | 'stalled' | 'draining' | 'closed' | 'backoff';

@@ -24,6 +24,8 @@ export type NativeExporter = Native.NativeExporter;
 export type NativeSession = Native.NativeSession;
 export type NativeDecoder = Native.NativeDecoder;
 export type NativeSocket = Native.NativeSocket;
+export type NativeDatagramSocket = Native.NativeDatagramSocket;
+export type NativeLookup = Native.NativeLookup;
 
 let loaded: NativeModule | undefined;
 

@@ -42,9 +42,22 @@ function isSole(collectors: Settings['collectors'], delivery: Settings['delivery
 	return delivery === 'failover' || collectors.length === 1;
 }
 
-/** `dispose` takes the listeners off the exporter. */
-export function registryOf(exporter: FlowExporter): { registry: Registry; dispose(): void } {
+export interface Metrics {
+	readonly contentType: string;
+	/** All of them as Prometheus' text, of one snapshot. */
+	text(): Promise<string>;
+	/** Takes the listeners off the exporter. */
+	dispose(): void;
+}
+
+export function metricsOf(exporter: FlowExporter): Metrics {
 	const registry = new Registry();
+	let snapshot: ExporterStats | undefined;
+	/** That of the scrape under way: values of one moment, for the cost of one. */
+	const statsNow = () => {
+		snapshot ??= exporter.stats();
+		return snapshot;
+	};
 	collectDefaultMetrics({ register: registry });
 	const registers = [registry];
 	const gauge = (name: string, help: string, value: (stats: ExporterStats) => number | null | undefined) =>
@@ -54,7 +67,7 @@ export function registryOf(exporter: FlowExporter): { registry: Registry; dispos
 			registers,
 			collect() {
 				this.reset();
-				const now = value(exporter.stats());
+				const now = value(statsNow());
 				if (now == null) this.remove();
 				else this.set(now);
 			},
@@ -66,7 +79,7 @@ export function registryOf(exporter: FlowExporter): { registry: Registry; dispos
 			registers,
 			collect() {
 				this.reset();
-				this.inc(value(exporter.stats()) ?? 0);
+				this.inc(value(statsNow()) ?? 0);
 			},
 		});
 	type CollectorStats = ExporterStats['collectors'][number];
@@ -83,7 +96,7 @@ export function registryOf(exporter: FlowExporter): { registry: Registry; dispos
 			registers,
 			collect() {
 				this.reset();
-				for (const collector of exporter.stats().collectors) {
+				for (const collector of statsNow().collectors) {
 					const now = value(collector);
 					if (now !== null) this.inc({ collector: collector.name }, now);
 				}
@@ -193,7 +206,7 @@ export function registryOf(exporter: FlowExporter): { registry: Registry; dispos
 		registers,
 		collect() {
 			this.reset();
-			for (const { name, state } of exporter.stats().collectors) this.set({ collector: name, state }, 1);
+			for (const { name, state } of statsNow().collectors) this.set({ collector: name, state }, 1);
 		},
 	});
 	perCollector(Counter, 'collector_reconnections_total', 'Connections after the first.', ({ connections }) =>
@@ -220,7 +233,7 @@ export function registryOf(exporter: FlowExporter): { registry: Registry; dispos
 			collect() {
 				this.reset();
 				for (const labels of possibleLosses(settings)) this.inc(labels, 0);
-				for (const { reason, collector, [unit]: amount } of exporter.stats().losses)
+				for (const { reason, collector, [unit]: amount } of statsNow().losses)
 					if (collector === null || isSole(collectors, delivery)) this.inc({ reason }, amount);
 			},
 		});
@@ -232,7 +245,7 @@ export function registryOf(exporter: FlowExporter): { registry: Registry; dispos
 			collect() {
 				this.reset();
 				for (const labels of possibleMisses(settings)) this.inc(labels, 0);
-				for (const { reason, collector, [unit]: amount } of exporter.stats().losses)
+				for (const { reason, collector, [unit]: amount } of statsNow().losses)
 					if (collector !== null) this.inc({ reason, collector }, amount);
 			},
 		});
@@ -243,14 +256,18 @@ export function registryOf(exporter: FlowExporter): { registry: Registry; dispos
 		buckets: POLL_BUCKETS,
 		registers,
 	});
-	const antrea = settings.profile === 'antrea' ? antreaMetrics(exporter, registry) : undefined;
+	const antrea = settings.profile === 'antrea' ? antreaMetrics(statsNow, registry) : undefined;
 	const onPoll = ({ durationMs }: { durationMs: number }) => {
 		durations.observe(durationMs / 1000);
 		antrea?.observe(durationMs / 1000);
 	};
 	exporter.on('poll', onPoll);
 	return {
-		registry,
+		contentType: registry.contentType,
+		text: () => {
+			snapshot = undefined;
+			return registry.metrics();
+		},
 		dispose: () => {
 			exporter.off('poll', onPoll);
 			registry.clear();

@@ -101,6 +101,9 @@ pub struct Observation {
     pub start_ns: Option<u64>,
     /// Kernel stop time, ns since 1970; DESTROY events only.
     pub stop_ns: Option<u64>,
+    /// When the last packet came, ns since 1970, if the counters have moved since the last observation; None where that is
+    /// open: the moment of the observation counts then.
+    pub last_packet_ns: Option<u64>,
     /// Original, reply. None: accounting is off for this entry, or the message never carries counters (NEW).
     pub counters: Option<[Counters; 2]>,
     /// Connection mark.

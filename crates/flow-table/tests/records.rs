@@ -7,6 +7,43 @@ use flow_table::*;
 use support::*;
 
 #[test]
+fn a_record_ends_with_the_last_packet_where_that_is_told() {
+    let told = |ms, packets, last_packet: Option<u64>| {
+        let seen = seen(udp(1), Some(wall(1_000)), [packets, packets * 100, 0, 0]);
+        let last_packet_ns = last_packet.map(wall);
+        (
+            ms,
+            Observation {
+                last_packet_ns,
+                ..seen
+            },
+        )
+    };
+    let history = [
+        (told(5_000, 10, Some(3_000)), 3_000),
+        (told(10_000, 20, Some(8_500)), 8_500),
+        // Before what had moved already, and after the moment at which it is told.
+        (told(15_000, 30, Some(8_000)), 8_500),
+        (told(20_000, 40, Some(21_000)), 20_000),
+        (told(25_000, 50, None), 25_000),
+        // Without movement nothing is learned of an end.
+        (told(30_000, 50, Some(29_000)), 25_000),
+    ];
+    for polls in 1..=history.len() {
+        let mut table = FlowTable::new(config());
+        for ((ms, seen), _) in &history[..polls] {
+            poll(&mut table, 0, *ms, std::slice::from_ref(seen));
+        }
+        let ((ms, _), end) = &history[polls - 1];
+        table.begin_stop(at(*ms));
+        settle_down(&mut table, *ms);
+        let records = export(&mut table, *ms);
+        let ends: Vec<u64> = records.iter().map(|record| record.end_ns).collect();
+        assert_eq!(ends, [wall(*end)], "at {ms}");
+    }
+}
+
+#[test]
 fn the_active_timeout_makes_a_record_only_if_counters_moved() {
     let mut table = FlowTable::new(config());
     // Began at 1 s, first seen at 5 s, moves in every poll.

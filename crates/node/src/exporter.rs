@@ -250,6 +250,6 @@ fn message(body: ipfix::Body) -> NativeMessage {
         records: body.records,
         packets: count(body.packets),
         octets: count(body.total_octets),
-        body: body.sets().to_vec().into(),
+        body: body.sets.into(),
     }
 }

@@ -27,6 +27,14 @@ pub enum ProfileName {
 }
 
 impl FormatSpec {
+    /// Whether there can be such a format: without an exporter, before anything is opened.
+    ///
+    /// # Errors
+    /// Fields that no profile has, or a message size that a template or a record does not fit.
+    pub fn check(&self) -> Result<(), Error> {
+        self.compile().map(drop)
+    }
+
     pub(crate) fn compile(&self) -> Result<Format, Error> {
         let profile = match &self.profile {
             ProfileName::Standard(fields) => Profile::standard(fields.as_deref())

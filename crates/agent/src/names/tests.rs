@@ -37,6 +37,7 @@ fn seen(number: u8) -> Observation {
         id: number.into(),
         start_ns: Some(1),
         stop_ns: None,
+        last_packet_ns: None,
         counters: Some([Counters::default(); 2]),
         mark: 0,
         status: 0,

@@ -1,5 +1,8 @@
 //! Files are made here by hand or by the writer, broken in one place, and read.
 
+use std::fs::Permissions;
+use std::os::unix::fs::{PermissionsExt, symlink};
+
 use flow_table::{Counters, Tuple};
 
 use super::*;
@@ -201,4 +204,59 @@ fn the_boot_id_is_the_kernels() {
     let bytes = boot_id().unwrap();
     let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
     assert_eq!(hex, text.trim().replace('-', ""));
+}
+
+fn mode(path: &Path) -> u32 {
+    fs::metadata(path).unwrap().permissions().mode() & 0o777
+}
+
+fn part(folder: &Folder) -> PathBuf {
+    folder.0.join("state.part")
+}
+
+#[test]
+fn nobody_but_the_owner_may_read_the_file_also_while_it_is_written() {
+    let folder = Folder::new("mode");
+    // What a crash has left.
+    fs::write(part(&folder), "old").unwrap();
+    fs::set_permissions(part(&folder), Permissions::from_mode(0o644)).unwrap();
+    let mut writer = Writer::new(&folder.file(), BOOT, SEEN).unwrap();
+    writer.entries(&[entry("192.0.2.1", "::1", 1)]).unwrap();
+    assert_eq!(mode(&part(&folder)), 0o600);
+    writer.finish().unwrap();
+    assert_eq!(mode(&folder.file()), 0o600);
+    assert!(!part(&folder).exists());
+}
+
+#[test]
+fn a_link_in_the_unfinished_files_place_is_not_followed() {
+    let folder = Folder::new("link");
+    let elsewhere = folder.0.join("elsewhere");
+    fs::write(&elsewhere, "not ours").unwrap();
+    symlink(&elsewhere, part(&folder)).unwrap();
+    write(&folder.file(), &[]);
+    assert_eq!(fs::read_to_string(elsewhere).unwrap(), "not ours");
+}
+
+#[test]
+fn an_unfinished_file_goes_when_the_writing_fails_or_is_given_up() {
+    let folder = Folder::new("part");
+    // A folder cannot be replaced by a file.
+    fs::create_dir(folder.file()).unwrap();
+    let writer = Writer::new(&folder.file(), BOOT, SEEN).unwrap();
+    assert!(part(&folder).exists());
+    let error = writer.finish().unwrap_err();
+    assert!(matches!(error, StateFileError::Io { .. }), "{error}");
+    assert!(!part(&folder).exists());
+
+    drop(Writer::new(&folder.file(), BOOT, SEEN).unwrap());
+    assert!(!part(&folder).exists());
+}
+
+#[test]
+fn what_stands_in_the_unfinished_files_place_and_cannot_go_is_named() {
+    let folder = Folder::new("in-the-way");
+    fs::create_dir(part(&folder)).unwrap();
+    let error = Writer::new(&folder.file(), BOOT, SEEN).err().unwrap();
+    assert!(error.to_string().contains("state.part: remove"), "{error}");
 }

@@ -68,6 +68,7 @@ pub fn flow(n: u32, v6: bool, packets: u64) -> Observation {
         id: n.wrapping_mul(0x9e37_79b9),
         start_ns: Some(EPOCH_NS + u64::from(n)),
         stop_ns: None,
+        last_packet_ns: None,
         counters: Some([
             Counters {
                 packets,

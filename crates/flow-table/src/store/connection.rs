@@ -72,7 +72,7 @@ impl Connection {
             protocol_state: seen.protocol_state,
             moved_ms: moment,
             since_ms: moment,
-            end_ms: Millis::new(ended_ms(seen, destroyed, now)),
+            end_ms: Millis::new(ended_ms(seen, destroyed, 0, now)),
             expires_s: expires_s(seen, now),
             ..Self::default()
         };

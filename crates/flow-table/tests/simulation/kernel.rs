@@ -226,6 +226,7 @@ impl Kernel {
                 id: entry.id,
                 start_ns: self.stamps.then_some(entry.start_ns),
                 stop_ns: None,
+                last_packet_ns: None,
                 counters: shown.map(|_| counters),
                 mark: entry.marks[entry.marks.len() - 1],
                 // The table keeps sixteen bits: what is above them reaches the admission and tells it who is meant.

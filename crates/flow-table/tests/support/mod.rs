@@ -76,6 +76,7 @@ pub fn seen(original: Tuple, start_ns: Option<u64>, totals: [u64; 4]) -> Observa
         id: 7,
         start_ns,
         stop_ns: None,
+        last_packet_ns: None,
         counters: Some(counters(totals)),
         mark: 0,
         status: 0xe,

@@ -27,7 +27,7 @@ impl Connection {
         let moved = self.moved(seen, destroyed, told, now);
         if moved {
             self.moved_ms = Millis::new(now.monotonic_ms);
-            self.end_ms = Millis::new(ended_ms(seen, destroyed, now));
+            self.end_ms = Millis::new(ended_ms(seen, destroyed, self.end_ms.get(), now));
             self.clear(flag::FRESH);
         }
         self.mark = seen.mark;
@@ -70,10 +70,16 @@ impl Connection {
     }
 }
 
-/// Wall-clock ms at which it was seen to move: a DESTROY event may say that this was earlier.
-pub(super) fn ended_ms(seen: &Observation, destroyed: bool, now: Now) -> u64 {
-    let stop = seen.stop_ns.filter(|stop| destroyed && *stop != 0);
-    stop.map_or(now.wall_ns, |stop| stop.min(now.wall_ns)) / 1_000_000
+/// Wall-clock ms at which it moved: when it was seen to, or earlier where a DESTROY event or what is known of its last packet
+/// says so. What moved now came after what had moved at `former_ms`.
+pub(super) fn ended_ms(seen: &Observation, destroyed: bool, former_ms: u64, now: Now) -> u64 {
+    let told = match destroyed {
+        true => seen.stop_ns.filter(|stop| *stop != 0),
+        false => seen
+            .last_packet_ns
+            .map(|told| told.max(former_ms * 1_000_000)),
+    };
+    told.map_or(now.wall_ns, |told| told.min(now.wall_ns)) / 1_000_000
 }
 
 pub(super) fn expires_s(seen: &Observation, now: Now) -> u32 {
