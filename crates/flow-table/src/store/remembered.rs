@@ -138,6 +138,15 @@ impl Remembered {
     /// Remembers one in place of what was remembered of the same identity (of the same tuple, for one that was
     /// destroyed). False: there are too many.
     pub(crate) fn put(&mut self, key: &ConnectionKey, hash: u64, past: Past) -> bool {
+        self.put_in_place(key, hash, past, true)
+    }
+
+    /// Remembers one that is known to be none of those with the same id whose start is not known.
+    pub(crate) fn add(&mut self, key: &ConnectionKey, hash: u64, past: Past) -> bool {
+        self.put_in_place(key, hash, past, false)
+    }
+
+    fn put_in_place(&mut self, key: &ConnectionKey, hash: u64, past: Past, similar: bool) -> bool {
         if past.why == Why::Restored && self.restored < MOST_RESTORED * self.most {
             self.restored += 1;
         }
@@ -146,7 +155,10 @@ impl Remembered {
         let replaces = |other: &Past| match (why, other.why) {
             (Why::Destroyed, Why::Destroyed) => Match::Same,
             (Why::Destroyed, _) | (_, Why::Destroyed) => Match::Other,
-            _ => identity.compare(other.identity()),
+            _ => match identity.compare(other.identity()) {
+                Match::Similar if !similar => Match::Other,
+                found => found,
+            },
         };
         let crowded = match key {
             ConnectionKey::V4(key) => self.v4.put(key, hash, past, replaces, full),
