@@ -179,7 +179,6 @@ mod tests {
             stop_ns: None,
             last_packet_ns: None,
             counters: Some([Counters::default(); 2]),
-            last_packet_ns: None,
             mark: 0,
             status: 0,
             protocol_state: 0,
