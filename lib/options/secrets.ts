@@ -46,7 +46,10 @@ function withoutWholeKeys(text: string): string {
 	return text.replace(BLOCK, ` ${HIDDEN}`).replace(SMALL_BLOCK, HIDDEN).replace(BARE, HIDDEN).trimStart();
 }
 
-/** The text with the user and password of a URL in it replaced: `tcp://***@host`. */
+/**
+ * The text with the user and password of a URL in it replaced: `tcp://***@host`. A password may hold anything, also what it must not, so
+ * that all up to the last @ is hidden; a file has none.
+ */
 export function withoutPasswords(text: string): string {
-	return text.replace(/(\b[a-z][a-z0-9+.-]*:\/\/)[^\s/"'@]*@/gi, '$1***@');
+	return text.replace(/\b(?!file:)([a-z][a-z0-9+.-]*:\/\/)\S*@/gi, '$1***@');
 }
