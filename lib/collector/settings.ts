@@ -78,15 +78,11 @@ export function collectorSettings(options: CollectorOptions): ReceivingSettings 
 	const overTls = listen.findIndex(({ kind }) => kind === 'tls');
 	for (const option of FOR_TLS) {
 		if (given[option] !== undefined && overTls < 0)
-			throw new OptionError(option, options[option], 'a tls:// address in listen');
+			throw new OptionError(option, options[option], 'a tls:// address to listen on');
 	}
 	for (const option of ['cert', 'key'] as const) {
 		if (overTls >= 0 && given[option] === undefined)
-			throw new OptionError(
-				option,
-				undefined,
-				`one, because listen[${overTls}] is ${options.listen?.[overTls]}`,
-			);
+			throw new OptionError(option, undefined, `one, because ${options.listen?.[overTls]} is listened on`);
 	}
 	if (given.crl !== undefined && given.ca === undefined)
 		throw new OptionError('ca', undefined, 'one, because crl is given');
