@@ -413,6 +413,8 @@ test('a password in a URL is not shown', (t) => {
 		const error = t.throws(() => javascript({ collectors: [`tcp://me:${password}@collector`] }));
 		t.regex(error?.message ?? '', /got "tcp:\/\/\*\*\*@collector"/);
 	}
+	const long = t.throws(() => javascript({ collectors: [`tcp://me:${'hunter2'.repeat(30)}@collector`] }));
+	t.notRegex(long?.message ?? '', /hunter2/);
 	const file = t.throws(() => javascript({ collectors: ['file:///a@b/'] }));
 	t.regex(file?.message ?? '', /got "file:\/a@b\/"/, 'a path has none');
 });
