@@ -1,5 +1,5 @@
 /**
- * Options of a `Collector` as its parts take them. Raw values enter `collectorSettings`; what leaves is `ReceivingSettings`,
+ * Options of a `Collector` as its parts take them. Raw values enter `receivingSettings`; what leaves is `ReceivingSettings`,
  * in which everything is set and within its bounds, or an `OptionError`.
  */
 import { z } from 'zod';
@@ -70,7 +70,7 @@ export type ReceivingSettings = { readonly [K in Defaulted]-?: NonNullable<Parse
 >;
 
 /** Throws `OptionError` for the first option that cannot be used. */
-export function collectorSettings(options: CollectorOptions): ReceivingSettings {
+export function receivingSettings(options: CollectorOptions): ReceivingSettings {
 	const given = check(schema, options, (path) => pathText(path, (option) => option));
 	const { listen = [], files = [] } = given;
 	if (listen.length + files.length === 0)
