@@ -140,6 +140,13 @@ test('the configuration file has its own names, and --print-config prints one th
 	const second = await run('run', '--config', file, '--print-config');
 	const uncommented = (text: string) => text.replaceAll(/ *# .*/g, '');
 	t.is(uncommented(second.stdout), uncommented(first.stdout), second.stderr);
+	await writeFile(file, 'zones: [1]\n---\nzones: [2]\n');
+	const two = await run('run', '--config', file, '--print-config');
+	t.is(two.code, 2);
+	t.regex(
+		two.stderr,
+		/agent\.yaml: a second document begins at line 2, column 1; write all options into one$/m,
+	);
 	await writeFile(file, 'pollInterval: 2000\n');
 	const third = await run('run', '--config', file, '--print-config');
 	t.is(third.code, 2);
