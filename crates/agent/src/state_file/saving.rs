@@ -158,6 +158,7 @@ mod tests {
 
     use super::*;
     use crate::names::Naming;
+    use crate::now;
 
     fn connection(number: u32) -> Observation {
         let [_, high, middle, low] = number.to_be_bytes();
@@ -176,6 +177,7 @@ mod tests {
             id: number,
             start_ns: Some(1_700_000_000_000_000_000),
             stop_ns: None,
+            last_packet_ns: None,
             counters: Some([Counters::default(); 2]),
             mark: 0,
             status: 0,
@@ -197,6 +199,7 @@ mod tests {
         let all: Vec<_> = (0..10_000).map(connection).collect();
         let poll = table.begin_poll(Scope(0), now());
         table.observe(poll, &all, &mut |_: &Observation| Some(NamesId(0)), now());
+        table.end_poll(poll, true, now());
         let saver = Saver::start(file.clone(), [7; 16], &shared).unwrap();
         // The writing cannot begin while this thread has the table.
         saver.save(true);
