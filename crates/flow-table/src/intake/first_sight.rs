@@ -3,7 +3,7 @@
 use super::{Sighting, Source};
 use crate::clock::Millis;
 use crate::config::InitialDelta;
-use crate::observation::{Admission, Counters, NamesId};
+use crate::observation::{Admission, Counters, NamesId, Now};
 use crate::polls::before;
 use crate::store::{Connection, Match, Past, Presence, State, Why, backwards, flag, minus, plus};
 use crate::table::FlowTable;
@@ -87,10 +87,7 @@ impl FlowTable {
     /// what the former run's file says) starts as the configuration says.
     fn unknown(&self, it: &Sighting<'_>) -> Baseline {
         let older = match it.seen.start() {
-            Some(start) => {
-                let began = self.clock.monotonic_of(start, it.now);
-                began.is_some_and(|began| began < self.older_before())
-            }
+            Some(start) => self.clock.is_before(start, self.older_before(), it.now),
             None => it.is_shown() && !self.polls.any_complete(it.request.scope),
         };
         if older && self.config.initial_delta == InitialDelta::Zero {
@@ -102,10 +99,9 @@ impl FlowTable {
         Baseline::new()
     }
 
-    /// Monotonic ms; what began before it is older than the agent.
-    fn older_before(&self) -> i64 {
-        let moment = self.import.seen_until().unwrap_or(self.config.agent_start);
-        moment.monotonic_ms as i64
+    /// What began before it is older than the agent.
+    fn older_before(&self) -> Now {
+        self.import.seen_until().unwrap_or(self.config.agent_start)
     }
 
     /// Takes it in, if it may and there is room.
