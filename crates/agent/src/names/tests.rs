@@ -51,8 +51,15 @@ fn shared(room: usize, pods: Arc<Pods>) -> Shared {
     Shared::for_tests(100, Naming::with_room_for(room, pods))
 }
 
-/// The kernel has these connections and no others; what ended is exported, its source Pods' names by number of address.
+/// The kernel has these connections and no others; what ended is exported, its source Pods' names by number of address. The
+/// first dump may have missed what it does not show, and the second one is sure of it.
 fn poll(shared: &Shared, numbers: &[u8]) -> Vec<(u8, String)> {
+    let ended = dump(shared, numbers);
+    assert_eq!(dump(shared, numbers), []);
+    ended
+}
+
+fn dump(shared: &Shared, numbers: &[u8]) -> Vec<(u8, String)> {
     let selection = Selection::default();
     let observations: Vec<_> = numbers.iter().copied().map(seen).collect();
     let mut table = shared.table();
