@@ -280,6 +280,9 @@ fn flow<'a>(record: &Record, names: &'a NamesStore) -> Flow<'a> {
             0
         },
         names: names.get(record.names),
+        service: false,
+        node: "",
+        cluster: "",
         denied: None,
     }
 }

@@ -58,6 +58,9 @@ fn flow() -> Flow<'static> {
         id: 0x1234_5678,
         tcp_state: 3,
         names: None,
+        service: false,
+        node: "",
+        cluster: "",
         denied: None,
     }
 }
