@@ -77,7 +77,7 @@ mod work;
 pub use batch::Batch;
 pub use config::{Config, InitialDelta, WhenFull};
 pub use loss::{Loss, Losses, Lost};
-pub use names::NamesCursor;
+pub use names::{Named, NamesCursor};
 pub use observation::{Admission, Counters, NamesId, Now, Observation, Scope, Tuple};
 pub use record::{EndReason, Record, Taken};
 pub use refresh::{Answer, RefreshKey};
