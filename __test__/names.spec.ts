@@ -17,18 +17,19 @@ const CART = ['cart-0', 'shop', 'node-2'];
 const LATE = ['late', 'batch', ''];
 const NOBODY = ['', '', ''];
 
-test('a connection has the names of the Pods at its ends when it was first seen, also behind a Service', async (t) => {
+test('a connection keeps the names of the Pods that its ends had first, also behind a Service', async (t) => {
 	const { standard, antreaStopped, names } = await report;
 	const expected = {
 		service: [...WEB, ...CART],
 		ipv6: [...WEB, ...CART],
-		stranger: [...NOBODY, ...CART],
+		// Unknown at first, and known by the second set.
+		stranger: [...LATE, ...CART],
 		afterErrors: [...WEB, ...CART],
 		replaced: [...LATE, ...NOBODY],
 	};
 	t.deepEqual(standard, expected);
 	t.deepEqual(antreaStopped, expected);
-	t.is(names, 3, 'one for each distinct combination');
+	t.is(names, 4, 'one for each distinct combination');
 });
 
 test('Pods that were set are those of the next start, which looks all connections up anew', async (t) => {

@@ -5,7 +5,7 @@ import type { NativeConfig } from './native.ts';
 import { selectionOf } from './selection.ts';
 
 export function nativeConfig(settings: Settings): NativeConfig {
-	const { maxConnections, stateFile, pods } = settings;
+	const { maxConnections, stateFile } = settings;
 	return {
 		selection: selectionOf(settings),
 		source: settings.source,
@@ -17,8 +17,10 @@ export function nativeConfig(settings: Settings): NativeConfig {
 		pollRetryTimeout: settings.pollRetryTimeout,
 		secondsEndMonotonic: settings.profile === 'antrea',
 		eventBufferSize: settings.eventBufferSize,
+		podNetworks: [],
+		pollInterval: settings.pollInterval,
+		...(settings.profile === 'antrea' && { serviceMark: { value: 0x10, mask: 0x10 } }),
 		...(maxConnections !== undefined && { maxConnections }),
 		...(stateFile !== undefined && { stateFile }),
-		...(pods !== undefined && { pods: JSON.stringify(pods) }),
 	};
 }

@@ -73,7 +73,9 @@ export class Run {
 		// It keeps the process alive as well: nothing of the core does.
 		this.#summaryTimer = setInterval(() => this.#guarded(() => this.#summarize()), SUMMARY_MS);
 		const waker = this.#waker;
-		const exporter = new (native().NativeExporter)(nativeConfig(this.#settings), () => waker.call());
+		const { pods } = this.#settings;
+		const names = pods === undefined ? [] : [podNames(pods)];
+		const exporter = new (native().NativeExporter)(nativeConfig(this.#settings), names, () => waker.call());
 		this.#native = exporter;
 		// A format that cannot be is an error of the options, not of a session.
 		exporter.addFormat(formatOf(this.#settings, LARGEST_MESSAGE));
@@ -185,7 +187,7 @@ export class Run {
 	}
 
 	setPods(pods: Pod[]): void {
-		this.#native?.setPods(JSON.stringify(pods));
+		this.#native?.setNames(podNames(pods));
 	}
 
 	renewCertificates(): void {
@@ -287,4 +289,8 @@ function sumOf(losses: readonly Amount[]): Amount {
 	const sum = nothing();
 	for (const loss of losses) add(sum, loss);
 	return sum;
+}
+
+function podNames(pods: readonly Pod[]) {
+	return new (native().NativeNames)('pods', JSON.stringify(pods), 'json');
 }

@@ -14,7 +14,7 @@ use ipfix::{Body, BodyEncoder, Flow, Format, Pushed};
 
 use crate::Error;
 use crate::export::format::{FormatId, FormatSpec};
-use crate::names::store::NamesStore;
+use crate::names::Naming;
 
 /// A batch that is not settled yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -78,7 +78,11 @@ const MAX_FORMATS: usize = 64;
 
 impl Export {
     /// Adds a format, or finds the same one: sessions that want the same bodies share them.
-    pub(crate) fn add_format(&mut self, spec: FormatSpec) -> Result<FormatId, Error> {
+    pub(crate) fn add_format(
+        &mut self,
+        spec: FormatSpec,
+        names: &Naming,
+    ) -> Result<FormatId, Error> {
         let found = self.formats.iter().position(|known| known.spec == spec);
         let index = match found {
             Some(index) => index,
@@ -86,7 +90,7 @@ impl Export {
                 return Err(Error::TooManyFormats(MAX_FORMATS));
             }
             None => {
-                let format = Arc::new(spec.compile()?);
+                let format = Arc::new(spec.compile(names)?);
                 let bodies = BodyEncoder::new(&format);
                 self.formats.push(Encoder {
                     spec,
@@ -116,7 +120,7 @@ impl Export {
     pub(crate) fn take_batch(
         &mut self,
         table: &mut FlowTable,
-        names: &NamesStore,
+        names: &Naming,
         formats: &[FormatId],
         max_records: usize,
         now: Now,
@@ -254,7 +258,7 @@ fn too_large_warning(record: &Record, spec: &FormatSpec) -> String {
     )
 }
 
-fn flow<'a>(record: &Record, names: &'a NamesStore) -> Flow<'a> {
+fn flow<'a>(record: &Record, names: &'a Naming) -> Flow<'a> {
     Flow {
         source: record.original.source,
         destination: record.original.destination,
@@ -279,10 +283,10 @@ fn flow<'a>(record: &Record, names: &'a NamesStore) -> Flow<'a> {
         } else {
             0
         },
-        names: names.get(record.names),
-        service: false,
-        node: "",
-        cluster: "",
+        names: names.names(record.names),
+        service: names.marks_service(record.mark),
+        node: names.node(),
+        cluster: names.cluster(),
         denied: None,
     }
 }

@@ -16,7 +16,7 @@ use crate::kernel::notice::Notice;
 use crate::kernel::own_sessions::OwnSession;
 use crate::kernel::shared::{KernelStats, Shared};
 use crate::kernel::thread::{self as kernel_thread, KernelSide};
-use crate::names::{NamesStats, Naming, Pods};
+use crate::names::{NameSet, NamesConfig, NamesStats, Naming};
 use crate::selection::Selection;
 use crate::{Error, now};
 
@@ -49,8 +49,8 @@ pub struct Config {
     pub seconds_end_monotonic: bool,
     /// Where to keep how much of each connection was exported.
     pub state_file: Option<PathBuf>,
-    /// What connections' ends are called, until [`Exporter::set_pods`].
-    pub pods: Arc<Pods>,
+    /// What connections are called by.
+    pub names: NamesConfig,
 }
 
 /// A snapshot of what an exporter holds and has done.
@@ -98,11 +98,12 @@ impl Exporter {
             events: config.events,
             confirm_absent: selection.mark.is_some(),
         });
-        let shared =
-            Shared::new(table, Naming::new(config.pods), wake).map_err(|errno| Error::System {
+        let shared = Shared::new(table, Naming::new(&config.names), wake).map_err(|errno| {
+            Error::System {
                 operation: "make an eventfd",
                 source: errno.into(),
-            })?;
+            }
+        })?;
         let shared = Arc::new(shared);
         let side = KernelSide {
             selection,
@@ -152,7 +153,8 @@ impl Exporter {
 
     /// Adds a format, or finds the same one.
     pub fn add_format(&mut self, format: FormatSpec) -> Result<FormatId, Error> {
-        self.export.add_format(format)
+        let names = self.shared.names();
+        self.export.add_format(format, &names)
     }
 
     /// The format of a session that is to be opened.
@@ -176,7 +178,7 @@ impl Exporter {
             let mut table = self.shared.table();
             let names = self.shared.names();
             self.export
-                .take_batch(&mut table, names.store(), formats, max_records, now())
+                .take_batch(&mut table, &names, formats, max_records, now())
         };
         if let Some(message) = self.export.take_warning() {
             self.shared.tell(Notice::Warning {
@@ -214,10 +216,14 @@ impl Exporter {
         self.shared.own().remove(session);
     }
 
-    /// Replaces all Pods. Connections that the table holds keep the names that they have, or have not.
-    pub fn set_pods(&self, pods: Pods) {
-        let former = self.shared.names().set_pods(Arc::new(pods));
+    /// Replaces all of one kind. Connections that the table holds keep the names that they have; what was unknown of them
+    /// and is known now is in their next records.
+    pub fn set_names(&self, set: NameSet) {
+        let sources = self.shared.names().sources();
+        let sources = sources.with(set, now().monotonic_ms);
+        let former = self.shared.names().replace(sources);
         drop(former);
+        self.shared.requests.ring();
     }
 
     /// After the final poll: everything with something unexported becomes due.

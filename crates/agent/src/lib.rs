@@ -24,5 +24,8 @@ pub use exporter::{Config, Exporter, Stats};
 pub use kernel::notice::{Notice, PollSummary};
 pub use kernel::own_sessions::OwnSession;
 pub use kernel::shared::KernelStats;
-pub use names::{NamesStats, Pod, Pods, PodsError};
+pub use names::{
+    Egress, LabelBits, NameSet, NamesConfig, NamesError, NamesStats, Networks, PathKey, Pod, Pods,
+    PolicyRule, PolicyRules, Prefixes, RuleLabels, Service, Services,
+};
 pub use selection::{Network, Selection, SelectionError};

@@ -3,6 +3,7 @@
 use ipfix::{Format, Profile};
 
 use crate::Error;
+use crate::names::Naming;
 
 /// How records are encoded for a collector.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,8 +28,9 @@ pub enum ProfileName {
 }
 
 impl FormatSpec {
-    pub(crate) fn compile(&self) -> Result<Format, Error> {
-        let profile = match &self.profile {
+    /// Records of the standard profile end with the node and its cluster where `names` has them to tell.
+    pub(crate) fn compile(&self, names: &Naming) -> Result<Format, Error> {
+        let mut profile = match &self.profile {
             ProfileName::Standard(fields) => Profile::standard(fields.as_deref())
                 .map_err(|error| Error::Format(error.to_string()))?,
             ProfileName::StandardNamed => Profile::standard(None)
@@ -36,6 +38,12 @@ impl FormatSpec {
                 .with_names(),
             ProfileName::Antrea => Profile::antrea(),
         };
+        if !names.node().is_empty() {
+            profile = profile.with_node();
+        }
+        if !names.cluster().is_empty() {
+            profile = profile.with_cluster();
+        }
         Format::new(&profile, self.domain, self.max_message_size)
             .map_err(|error| Error::Format(error.to_string()))
     }

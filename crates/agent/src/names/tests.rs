@@ -47,7 +47,11 @@ fn seen(number: u8) -> Observation {
 }
 
 fn shared(room: usize, pods: Arc<Pods>) -> Shared {
-    Shared::for_tests(100, Naming::with_room_for(room, pods))
+    let config = NamesConfig {
+        pods,
+        ..NamesConfig::default()
+    };
+    Shared::for_tests(100, Naming::with_room_for(room, &config))
 }
 
 /// The kernel has these connections and no others; what ended is exported, its source Pods' names by number of address.
@@ -65,8 +69,7 @@ fn poll(shared: &Shared, numbers: &[u8]) -> Vec<(u8, String)> {
     let mut told = Vec::new();
     while let Some(batch) = table.take_batch(now(), 100, |record| {
         let name = names
-            .store()
-            .get(record.names)
+            .names(record.names)
             .map_or_else(String::new, |names| names.texts().source_pod_name.clone());
         told.push((record.id as u8, name));
         Taken::Yes
@@ -75,6 +78,11 @@ fn poll(shared: &Shared, numbers: &[u8]) -> Vec<(u8, String)> {
     }
     told.sort();
     told
+}
+
+fn set(shared: &Shared, pods: Arc<Pods>) {
+    let sources = shared.names().sources().with(NameSet::Pods(pods), 0);
+    drop(shared.names().replace(sources));
 }
 
 fn named(list: &[(u8, &str)]) -> Vec<(u8, String)> {
@@ -127,11 +135,59 @@ fn a_full_store_that_is_collected_has_room_for_new_names() {
 }
 
 #[test]
+fn an_end_that_becomes_known_is_named_once_and_for_all() {
+    let shared = shared(10, pods(&[(1, "a")]));
+    poll(&shared, &[1, 2, 3]);
+    set(&shared, pods(&[(1, "other"), (2, "b")]));
+    look_after_names(&shared);
+    // The pass rests for four times as long as it took, which is next to nothing here.
+    set(&shared, pods(&[(1, "third"), (2, "third"), (3, "c")]));
+    shared.names().end_pass(0);
+    look_after_names(&shared);
+    assert_eq!(poll(&shared, &[]), named(&[(1, "a"), (2, "b"), (3, "c")]));
+}
+
+#[test]
+fn sets_that_change_all_the_time_are_looked_at_now_and_then() {
+    let shared = shared(10, pods(&[]));
+    poll(&shared, &[1]);
+    shared.names().end_pass(u64::MAX);
+    set(&shared, pods(&[(1, "a")]));
+    look_after_names(&shared);
+    assert_eq!(shared.names().stats().held, 0, "it rests");
+    shared.names().end_pass(0);
+    look_after_names(&shared);
+    assert_eq!(poll(&shared, &[]), named(&[(1, "a")]));
+    assert!(
+        !shared.names().begin_pass(u64::MAX),
+        "nothing has changed since"
+    );
+}
+
+#[test]
+fn a_set_that_changes_during_a_pass_does_not_mix_with_the_former() {
+    let shared = shared(10, pods(&[(9, "x")]));
+    let seen = [seen(1), seen(2)];
+    let mut found = Found::default();
+    let mut later = |number: usize| {
+        let mut names = shared.names();
+        let id = names.named_later(&mut found, NamesId(0), &(&seen[number]).into());
+        let id = id.unwrap();
+        names.names(id).unwrap().texts().source_pod_name.clone()
+    };
+    // The Pods' numbers in their sets are the same.
+    set(&shared, pods(&[(1, "a"), (2, "b")]));
+    assert_eq!((later(0), later(1)), ("a".into(), "b".into()));
+    set(&shared, pods(&[(2, "b"), (1, "a")]));
+    assert_eq!((later(0), later(1)), ("a".into(), "b".into()));
+}
+
+#[test]
 fn the_same_names_of_another_set_of_pods_are_the_same_combination() {
     let shared = shared(10, pods(&[(1, "a"), (2, "b")]));
     poll(&shared, &[1]);
     // Their places in the list have changed.
-    drop(shared.names().set_pods(pods(&[(2, "b"), (3, "a")])));
+    set(&shared, pods(&[(2, "b"), (3, "a")]));
     poll(&shared, &[1, 2, 3]);
     assert_eq!(shared.names().stats().held, 2);
     assert_eq!(poll(&shared, &[]), named(&[(1, "a"), (2, "b"), (3, "a")]));

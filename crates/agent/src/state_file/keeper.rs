@@ -128,7 +128,7 @@ mod tests {
 
     #[test]
     fn without_a_boot_id_no_file_is_kept_and_it_is_said() {
-        let shared = Shared::for_tests(1, Naming::new(Default::default()));
+        let shared = Shared::for_tests(1, Naming::new(&Default::default()));
         let unreadable = Err(io::ErrorKind::PermissionDenied.into());
         assert!(StateKeeper::open("state".into(), unreadable, &shared).is_none());
         let [Notice::Warning { code, message }] = &shared.notices()[..] else {

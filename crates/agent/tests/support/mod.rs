@@ -13,12 +13,12 @@ pub mod broken_socket;
 mod flows;
 
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 use agent::{
-    BatchId, Config, Exporter, FormatId, FormatSpec, Notice, PollSummary, ProfileName, Selection,
+    BatchId, Config, Exporter, FormatId, FormatSpec, NamesConfig, Notice, PollSummary, ProfileName,
+    Selection,
 };
 use flow_table::{InitialDelta, WhenFull};
 use ipfix::{DecoderSession, JsonLines, Limits, Session};
@@ -46,7 +46,7 @@ pub fn config() -> Config {
         event_buffer: 8 << 20,
         seconds_end_monotonic: false,
         state_file: None,
-        pods: Arc::default(),
+        names: NamesConfig::default(),
     }
 }
 
