@@ -447,10 +447,11 @@ impl UnknownRules {
         }
         self.said_ms = Some(now_ms);
         let count = std::mem::take(&mut self.unsaid);
+        let labels = if count == 1 { "label" } else { "labels" };
         Some((
             "POLICY_RULE_UNKNOWN",
             format!(
-                "{count} labels of new connections carried numbers that no policy rule has, such as {number} ({direction}): their \
+                "{count} {labels} of new connections carried a number that no policy rule has, such as {number} ({direction}): their \
                  policies are exported empty; set all rules that the node enforces, or the bits that carry their numbers"
             ),
         ))
