@@ -50,8 +50,23 @@ test('wrong usage and wrong options end with 2 and say what is wrong', async (t)
 		[['collect'], /listen: got \[\], expected an address to listen on/],
 		[['collect', '--listen', 'tcp://127.0.0.1:0', '--count', '0'], /whole number above zero/],
 		[['dump', '--format', 'xml'], /Allowed choices are json, table/],
-		[['dump', '--protocol', ','], /--protocol: got \[\], expected at least one protocol/],
-		[['run', '--family', ','], /--family: got \[\], expected at least one of ipv4 and ipv6/],
+		[['dump', '--protocol', ','], /--protocol\[0\]: got "", expected a protocol/],
+		[['run', '--family', ','], /--family\[0\]: got "", expected one of ipv4, ipv6/],
+		[['run', '--zone', ''], /--zone\[0\]: got "", expected a whole number/],
+		[['run', '--exclude', ''], /--exclude\[0\]: got "", expected an address or a network/],
+		[['run', '--netns', ''], /--netns: got "", expected a path/],
+		[['run', '--state-file', ''], /--state-file: got "", expected a path/],
+		[['run', '--collector', ''], /--collector\[0\]\.url: got "", expected tcp:/],
+		[['run', '--collector', 'tcp://%zz'], /--collector\[0\]\.url: got "tcp:\/\/%zz", expected tcp:/],
+		[
+			['run', '--collector', 'tcp://:secret@h'],
+			/--collector\[0\]\.url: got "tcp:\/\/\*\*\*@h", expected tcp:/,
+		],
+		[['dump', '--mark', '1/2/3'], /--mark: got "1\/2\/3", expected VALUE or VALUE\/MASK/],
+		[['dump', '--mark', '3/1'], /--mark: got "3\/1", expected a VALUE within its MASK/],
+		[['run', '--metrics', '[1.2.3.4]:9100'], /--metrics: got .*, expected HOST:PORT/],
+		[['run', '--config', ''], /configuration file : ENOENT/],
+		[['run', '--pol-interval', '5s'], /unknown option '--pol-interval'\n\(Did you mean --poll-interval\?\)/],
 		[['dump', '--protocol', 'quic'], /--protocol\[0\]: got "quic", expected a protocol/],
 	];
 	for (const [args, complaint] of cases) {
@@ -97,16 +112,59 @@ test('the configuration file has its own names, and --print-config prints one th
 	);
 	const first = await run('run', '--config', file, '--idle-timeout', '1m', '--print-config');
 	t.is(first.code, 0, first.stderr);
-	t.regex(first.stdout, /pollInterval: 2s\n/);
-	t.regex(first.stdout, /idleTimeout: 1m\n/);
-	t.regex(first.stdout, /stallTimeout: 90s\n/);
+	t.regex(first.stdout, /pollInterval: 2s #/);
+	t.regex(first.stdout, /idleTimeout: 1m #/);
+	t.regex(first.stdout, /stallTimeout: 90s #/);
 	await writeFile(file, first.stdout);
 	const second = await run('run', '--config', file, '--print-config');
-	t.is(second.stdout, first.stdout, second.stderr);
+	const uncommented = (text: string) => text.replaceAll(/ *# .*/g, '');
+	t.is(uncommented(second.stdout), uncommented(first.stdout), second.stderr);
 	await writeFile(file, 'pollInterval: 2000\n');
 	const third = await run('run', '--config', file, '--print-config');
 	t.is(third.code, 2);
 	t.regex(third.stderr, /agent\.yaml: pollInterval: got 2000, expected a duration/);
+});
+
+test('--print-config says where each value came from', async (t) => {
+	const file = join(temporaryFolder('config'), 'agent.yaml');
+	await writeFile(
+		file,
+		'profile: antrea\npollInterval: 30s\ncollectors: [udp://a, tls://b]\nincludeOwn: true\n',
+	);
+	const environment = {
+		CONNTRACK_IPFIX_TLS_CA: '/ca.pem',
+		CONNTRACK_IPFIX_CONFIG: file,
+		CONNTRACK_IPFIX_ZONE: '',
+	};
+	const { stdout, stderr } = await runProgram(
+		process.execPath,
+		[MAIN, 'run', '--stale-timeout', '2m', '--no-include-own', '--print-config'],
+		environment,
+	);
+	for (const line of [
+		`pollInterval: 30s # file ${file}`,
+		'activeTimeout: 30s # derived: the poll interval',
+		'idleTimeout: 30s # derived: the poll interval',
+		'staleTimeout: 2m # flag --stale-timeout',
+		'includeOwn: false # flag --no-include-own',
+		'zones: [ 65520, 65510 ] # profile antrea',
+		'whenFull: reject-new # default',
+		`# file ${file}\ncollectors:`,
+		`  - url: udp://a:4739 # file ${file}`,
+		'    maxMessageSize: 1024 # profile antrea',
+		'    options: false # profile antrea',
+		'    connectTimeout: 10s # default',
+		'    ca: /ca.pem # environment CONNTRACK_IPFIX_TLS_CA',
+	])
+		t.true(stdout.includes(`${line}\n`), `${line}\n${stdout}${stderr}`);
+});
+
+test('dump is not stopped by variables that are for run alone', async (t) => {
+	const { stderr } = await runProgram(...namespaced(MAIN, 'dump'), {
+		CONNTRACK_IPFIX_TLS_CA: '/ca.pem',
+		CONNTRACK_IPFIX_ZONE: '70000',
+	});
+	t.regex(stderr, /^conntrack-ipfix: CONNTRACK_IPFIX_ZONE\[0\]: got 70000, expected/);
 });
 
 test('collect reads a file, ends after --count records, and prints them as a table', async (t) => {

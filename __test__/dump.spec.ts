@@ -3,19 +3,21 @@ import type { KernelFlow } from './support/kernel.ts';
 import { inNamespace } from './support/namespace.ts';
 
 type Row = Pick<KernelFlow, 'key' | 'octets' | 'reverseOctets'>;
-interface Report extends Record<'all' | 'ipv6' | 'tcp' | 'excluded' | 'otherZone', Row[]> {
+interface Report extends Record<'all' | 'ipv6' | 'ipv6Twice' | 'tcp' | 'excluded' | 'otherZone', Row[]> {
 	kernel: KernelFlow[];
 	lines: string[];
 	table: string[];
 }
 
 test('dump gives the connections that conntrack -L lists, with their counters, and filters them', async (t) => {
-	const { kernel, all, ipv6, tcp, excluded, otherZone, lines, table } = await inNamespace<Report>('dump');
+	const { kernel, all, ipv6, ipv6Twice, tcp, excluded, otherZone, lines, table } =
+		await inNamespace<Report>('dump');
 	const rows = (flows: readonly Row[]) =>
 		flows.map(({ key, octets, reverseOctets }) => `${key} ${octets} ${reverseOctets}`).sort();
 	t.is(kernel.length, 4);
 	t.deepEqual(rows(all), rows(kernel));
 	t.deepEqual(rows(ipv6), rows(kernel.filter(({ key }) => key.includes('::1'))));
+	t.deepEqual(rows(ipv6Twice), rows(ipv6));
 	t.deepEqual(rows(tcp), rows(kernel.filter(({ key }) => key.startsWith('tcp'))));
 	t.deepEqual(rows(excluded), rows(ipv6));
 	t.deepEqual(otherZone, []);

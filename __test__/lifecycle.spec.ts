@@ -17,7 +17,7 @@ test('start and stop in every order leave nothing behind', async (t) => {
 		givenUp: 'ERR_STOPPED',
 		sameStartAnew: true,
 		startedAnew: 'running',
-		refusedStart: ['ERR_INVALID_OPTION', ['ERR_INVALID_OPTION'], 'stopped'],
+		refusedStart: ['ERR_STATE_FILE', ['ERR_STATE_FILE'], 'stopped'],
 		refusedStateFiles: [
 			['LOCKED/gone/state', 'there is no folder LOCKED/gone'],
 			['/dev/null/state', '/dev/null is no folder'],

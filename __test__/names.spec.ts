@@ -70,3 +70,8 @@ test('a wrong list of Pods says what, where and what to do, and leaves the forme
 		unselected: `ERR_OPTION fields: got ["mark"], expected ${fields}`,
 	});
 });
+
+test("the README's example names what is in the table at its start", async (t) => {
+	const records = await inNamespace<string[][]>('readme_pods');
+	t.deepEqual(records, [['web-7d4b9c6f5d-x2x9k', 'shop']]);
+});

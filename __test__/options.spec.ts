@@ -1,5 +1,6 @@
 import test from 'ava';
-import { environmentLayer, flagLayer, strangeVariables } from '../lib/cli/settings.ts';
+import { splitList } from '../lib/cli/flags.ts';
+import { complaintOf, environmentLayer, flagLayer, strangeVariables } from '../lib/cli/settings.ts';
 import { OptionError } from '../lib/errors.ts';
 import { FlowExporter } from '../lib/exporter/exporter.ts';
 import { formatDuration, parseDuration } from '../lib/options/duration.ts';
@@ -120,10 +121,10 @@ test('timeouts keep their bounds', (t) => {
 		message: /^pollInterval: got 99, expected at least 100ms/,
 	});
 	t.throws(() => javascript({ activeTimeout: '4s' }), {
-		message: /^activeTimeout: got "4s", expected at least the poll interval, 5000ms/,
+		message: /^activeTimeout: got "4s", expected at least the poll interval, 5s$/,
 	});
-	t.throws(() => javascript({ pollInterval: '20s' }), {
-		message: /^idleTimeout: .*expected at least the poll interval/,
+	t.throws(() => javascript({ pollInterval: '20s', idleTimeout: '15s' }), {
+		message: /^idleTimeout: .*expected at least the poll interval, 20s$/,
 	});
 	t.throws(() => javascript({ staleTimeout: 0 }), { message: /^staleTimeout: got 0/ });
 	t.notThrows(() => javascript({ pollInterval: 100, activeTimeout: 100, idleTimeout: 100 }));
@@ -160,6 +161,8 @@ test('variables with the prefix that are neither an option nor of a Service are 
 	];
 	const environment = Object.fromEntries([...others, ...strange].map((name) => [name, 'x']));
 	t.deepEqual(strangeVariables(environment), strange);
+	t.regex(complaintOf('CONNTRACK_IPFIX_POL_INTERVAL'), /did you mean CONNTRACK_IPFIX_POLL_INTERVAL\?/);
+	t.notRegex(complaintOf('CONNTRACK_IPFIX_XYZZY'), /did you mean/);
 });
 
 test('selection options become what the core takes', (t) => {
@@ -231,6 +234,15 @@ test('durations have a unit, are above zero and fit a timer', (t) => {
 
 test('targets are URLs of four kinds', (t) => {
 	for (const wrong of [
+		'tcp://%zz',
+		'tcp://:secret@host',
+		'tcp://host:4739:1',
+		'tcp://[fe80::1',
+		'tcp://[1.2.3.4]',
+		'tcp://fe80::1',
+		'tcp://[fe80::1%]',
+		'tcp://[fe80::1%much-too-long-for-a-link]',
+		'tcp://a b',
 		'collector',
 		'tcp://',
 		'tcp://a:0',
@@ -246,6 +258,100 @@ test('targets are URLs of four kinds', (t) => {
 	t.deepEqual(parseTarget('file:flows.ipfix'), { kind: 'file', path: 'flows.ipfix' });
 	t.deepEqual(parseTarget('file:///var/x.ipfix'), { kind: 'file', path: '/var/x.ipfix' });
 	t.deepEqual(parseTarget('tcp://h:0', true), { kind: 'tcp', host: 'h', port: 0 });
+	const scoped = { kind: 'tcp', host: 'fe80::1%eth0', port: 4739 } as const;
+	t.deepEqual(parseTarget('tcp://[FE80:0::1%eth0]'), scoped);
+	t.deepEqual(parseTarget('tcp://[fe80::1%25eth0]:4739/'), scoped, 'as RFC 6874 writes it');
+	t.is(formatTarget(scoped), 'tcp://[fe80::1%eth0]:4739');
+});
+
+test('a wrong name says the nearest one, wherever it was written', (t) => {
+	const cases: Array<[() => unknown, RegExp]> = [
+		[
+			() => javascript({ pollIntervall: 5 }),
+			/^pollIntervall: got 5, expected no option of this name; did you mean pollInterval\?$/,
+		],
+		[() => javascript({ PollInterval: 5 }), /did you mean pollInterval\?$/],
+		[() => javascript({ zone: [1] }), /did you mean zones\?$/],
+		[() => javascript({ xyzzy: 1 }), /^xyzzy: got 1, expected no option of this name$/],
+		[
+			() => javascript({ collectors: ['tcp://a', { url: 'tls://b', serverNmae: 'c' }] }),
+			/^collectors\[1\]\.serverNmae: .*; did you mean serverName\?$/,
+		],
+		[
+			() => javascript({ collectors: [{ url: 'tcp://a', reconnect: { intial: 1 } }] }),
+			/^collectors\[0\]\.reconnect\.intial: .*; did you mean initial\?$/,
+		],
+		[
+			() => javascript({ pods: [{ name: 'a', namespace: 'b', adresses: [] }] }),
+			/^pods\[0\]\.adresses: .*; did you mean addresses\?$/,
+		],
+		[
+			() => resolveOptions([flagLayer({ fields: ['mark', 'octetDeltaCuont'] })], 'text'),
+			/^--fields\[1\]: got "octetDeltaCuont", .*; did you mean octetDeltaCount\?$/,
+		],
+		[() => javascript({ profile: 'antera' }), /expected one of standard, antrea; did you mean antrea\?$/],
+		[() => javascript({ protocols: ['udpp'] }), /; did you mean udp\?$/],
+	];
+	for (const [make, message] of cases) t.throws(make, { instanceOf: OptionError, message });
+});
+
+test('a poll interval alone is enough: timeouts that were not given are no shorter', (t) => {
+	const timeouts = (values: Record<string, unknown>) => {
+		const { activeTimeout, idleTimeout } = javascript(values);
+		return [activeTimeout, idleTimeout];
+	};
+	t.deepEqual(timeouts({ pollInterval: '30s' }), [60_000, 30_000]);
+	t.deepEqual(timeouts({ pollInterval: '2m' }), [120_000, 120_000]);
+	t.deepEqual(timeouts({ pollInterval: '30s', profile: 'antrea' }), [30_000, 30_000]);
+	t.deepEqual(timeouts({ pollInterval: '1s' }), [60_000, 15_000]);
+});
+
+test('a mark is two parts at most, and one that can never match is refused', (t) => {
+	for (const [mark, message] of [
+		['1/2/3', /^mark: got "1\/2\/3", expected VALUE or VALUE\/MASK/],
+		['0x11/0x10', /^mark: .*no mark ever matches, because 0x1 of 0x11 is outside of 0x10$/],
+		[{ value: 0x8000_0000, mask: 1 }, /because 0x80000000 of 0x80000000 is outside of 0x1$/],
+		[{ value: 1 }, /expected VALUE or VALUE\/MASK/],
+		[{ value: 1, mask: 1, bits: 1 }, /expected VALUE or VALUE\/MASK/],
+		['', /^mark: got ""/],
+		[-1, /^mark: got -1/],
+	] as const)
+		t.throws(() => javascript({ mark }), { instanceOf: OptionError, message });
+	t.deepEqual(javascript({ mark: 7 }).mark, { value: 7, mask: 0xffff_ffff });
+	t.deepEqual(javascript({ mark: '0x80000000/0xf0000000' }).mark, { value: 0x8000_0000, mask: 0xf000_0000 });
+	t.throws(() => javascript({ exclude: ['10.0.0.0/8/9'] }), { instanceOf: OptionError });
+	t.throws(() => javascript({ exclude: ['fe80::1%eth0/64'] }), { instanceOf: OptionError });
+});
+
+test('fields that no record, or not every record, could have are refused before the start', (t) => {
+	const refused = (fields: unknown, more: object = {}) =>
+		t.throws(() => new FlowExporter({ fields, ...more } as object), { instanceOf: OptionError })?.message;
+	t.is(refused([]), 'fields: got [], expected at least one element');
+	t.is(refused(['mark', 'octetDeltaCount', 'mark']), 'fields[2]: got "mark", expected each name once');
+	t.regex(refused(['sourceIPv4Address']) ?? '', /those of IPv6 have none of these; add sourceIPv6Address/);
+	t.regex(refused(['sourceTransportPort']) ?? '', /those of IPv4, ICMP have none/);
+	t.regex(refused(['mark'], { profile: 'antrea' }) ?? '', /the antrea profile has elements of its own/);
+	t.notThrows(() => new FlowExporter({ fields: ['sourceIPv4Address', 'sourceIPv6Address'] }));
+});
+
+test('a flag undoes what the environment and the file say', (t) => {
+	const environment = environmentLayer({ CONNTRACK_IPFIX_INCLUDE_OWN: 'true' });
+	t.true(resolveOptions([environment], 'text').includeOwn);
+	t.false(resolveOptions([environment, flagLayer({ includeOwn: false })], 'text').includeOwn);
+});
+
+test('options are an object', (t) => {
+	for (const options of [5, 'tcp://a', null, ['tcp://a'], () => 1]) {
+		t.throws(() => new FlowExporter(options as object), {
+			instanceOf: OptionError,
+			message: /expected an object of options$/,
+		});
+	}
+});
+
+test('a password in a URL is not shown', (t) => {
+	const error = t.throws(() => javascript({ collectors: ['tcp://me:hunter2@collector'] }));
+	t.regex(error?.message ?? '', /got "tcp:\/\/\*\*\*@collector"/);
 });
 
 test('an empty list never selects everything unsaid', (t) => {
@@ -257,11 +363,18 @@ test('an empty list never selects everything unsaid', (t) => {
 	refuses(() => new FlowExporter({ families: [] }), /^families: got \[\], expected at least one of/);
 	refuses(
 		() => resolveOptions([environmentLayer({ CONNTRACK_IPFIX_PROTOCOL: ',' })], 'text'),
-		/^CONNTRACK_IPFIX_PROTOCOL: got \[\], expected at least one protocol$/,
+		/^CONNTRACK_IPFIX_PROTOCOL\[0\]: got "", expected a protocol/,
 	);
 	refuses(
 		() => new FlowExporter({ profile: 'antrea', zones: [] }),
 		/^zones: got \[\], expected at least one/,
 	);
-	t.deepEqual(new FlowExporter({ zones: [] }).settings.zones, [], 'all zones, as by default');
+	for (const option of ['zones', 'exclude', 'fields', 'collectors']) {
+		const name = { zones: 'zone', collectors: 'collector' }[option] ?? option;
+		refuses(
+			() => resolveOptions([flagLayer({ [name]: splitList('') })], 'text'),
+			new RegExp(`^--${name}\\[0\\].*: got "", expected`),
+		);
+	}
+	t.deepEqual(javascript({ zones: [] }).zones, [], 'all zones, as by default');
 });

@@ -3,25 +3,16 @@ import { parseLines } from './collector/collector.ts';
 import { native } from './core/native.ts';
 import { selectionOf } from './core/selection.ts';
 import { AgentError } from './errors.ts';
-import { type OptionsInput, resolveOptions, type Settings } from './options/options.ts';
-
-/** Which connections: as for the exporter. */
-export type DumpFilters = Pick<
-	OptionsInput,
-	'families' | 'zones' | 'protocols' | 'mark' | 'exclude' | 'netns'
->;
-
-/** One connection; elements by registry name, and conntrack's own names for the rest. */
-export interface Connection {
-	[element: string]: unknown;
-}
+import { checkObject, resolveSelection, type Settings } from './options/options.ts';
+import type { Connection, ConnectionFilters } from './types.ts';
 
 /**
  * Connections in the kernel's order, a receive buffer at a time. Rejects with a `code`: ERR_PERMISSION,
  * ERR_NO_CONNTRACK, or ERR_INCOMPLETE when the kernel did not give the whole table.
  */
-export async function* dump(filters: DumpFilters = {}): AsyncGenerator<Connection[], void, void> {
-	const settings = resolveOptions([{ values: filters, nameOf: (option) => option }], 'javascript');
+export async function* dump(filters: ConnectionFilters = {}): AsyncGenerator<Connection[], void, void> {
+	checkObject(filters);
+	const settings = resolveSelection([{ values: filters, nameOf: (option) => option }], 'javascript');
 	for await (const json of dumpLines(settings)) yield parseLines<Connection>(json);
 }
 

@@ -3,13 +3,21 @@
  * done, what went wrong and, where there is one, what to do about it.
  */
 import { inspect } from 'node:util';
+import { HIDDEN, holdsPrivateKey, withoutPasswords, withoutPrivateKeys } from './options/secrets.ts';
 
-/** Something that this layer refuses or could not do. Errors of the native core carry `code` as well. */
+/**
+ * Something that this package refuses or could not do. Its message never holds a private key, whatever was given.
+ * docs/errors.md has all codes and what to do about each.
+ */
 export class AgentError extends Error {
+	/** What happened, for programs: `ERR_OPTION`, `ERR_PERMISSION`, or a code of the system such as `EADDRINUSE`. */
 	readonly code: string;
 
+	/** Made by this package. */
 	constructor(code: string, message: string, options?: ErrorOptions) {
-		super(message, options);
+		// What caused it quotes what was given, too, and is printed with it.
+		const tells = options?.cause !== undefined && !holdsPrivateKey(inspect(options.cause));
+		super(withoutPrivateKeys(message), tells ? options : {});
 		this.name = 'AgentError';
 		this.code = code;
 	}
@@ -19,12 +27,14 @@ export class AgentError extends Error {
 export class OptionError extends AgentError {
 	/** Where the option was given: `collectors[0].url`, `--poll-interval`, `CONNTRACK_IPFIX_ZONE`. */
 	readonly path: string;
+	/** What would have been right, in words. */
 	readonly expected: string;
 
+	/** Made by this package. `got` is quoted in the message, unless it is a secret. */
 	constructor(path: string, got: unknown, expected: string) {
 		super('ERR_OPTION', `${path}: got ${quote(got)}, expected ${expected}`);
 		this.name = 'OptionError';
-		this.path = path;
+		this.path = withoutPrivateKeys(path);
 		this.expected = expected;
 	}
 }
@@ -49,13 +59,19 @@ export function toError(thrown: unknown): Error {
 function quote(value: unknown): string {
 	if (value === undefined) return 'nothing';
 	const text = jsonOf(value) ?? String(value);
-	return text.length > 120 ? `${text.slice(0, 117)}...` : text;
+	// The whole value: what is left of a mangled key, or stands beside one, may be part of it.
+	if (holdsPrivateKey(text)) return HIDDEN;
+	return withoutPasswords(text.length > 120 ? `${text.slice(0, 117)}...` : text);
 }
 
 /** Undefined for a function. What JSON cannot say, a bigint or an object in a circle, is shown as Node shows it. */
 function jsonOf(value: unknown): string | undefined {
 	try {
-		return JSON.stringify(value);
+		return JSON.stringify(value, (_, inner: unknown) =>
+			ArrayBuffer.isView(inner) || (inner as { type?: unknown } | null)?.type === 'Buffer'
+				? '(octets)'
+				: inner,
+		);
 	} catch {
 		return inspect(value, { breakLength: Number.POSITIVE_INFINITY });
 	}

@@ -1,7 +1,7 @@
 /** The kernel's table by `conntrack` and by us, whole and filtered, and by the command. */
 import { execFileSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { type Connection, type DumpFilters, dump } from '../../lib/index.ts';
+import { type Connection, type ConnectionFilters, dump } from '../../lib/index.ts';
 import { kernelFlows, tcpEcho, tcpExchange, track, udpEcho, udpExchange } from '../support/kernel.ts';
 import { keyOf } from '../support/records.ts';
 import { report } from '../support/report.ts';
@@ -13,7 +13,7 @@ for (const address of ['127.0.0.1', '::1']) {
 	await tcpExchange(address, tcp.port, 1_000);
 	await udpExchange(address, udp.port, 3, 100);
 }
-const of = async (filters: DumpFilters) => {
+const of = async (filters: ConnectionFilters) => {
 	const connections: Connection[] = [];
 	for await (const batch of dump(filters)) connections.push(...batch);
 	return connections.map((connection) => ({
@@ -29,6 +29,7 @@ report({
 	kernel: kernelFlows(),
 	all: await of({}),
 	ipv6: await of({ families: ['ipv6'] }),
+	ipv6Twice: await of({ families: ['ipv6', 'ipv6'] }),
 	tcp: await of({ protocols: ['tcp'] }),
 	excluded: await of({ exclude: ['127.0.0.0/8'] }),
 	otherZone: await of({ zones: [5] }),

@@ -66,8 +66,8 @@ await anew;
 report['startedAnew'] = restarted.stats().state;
 await restarted.stop();
 
-// What the core refuses at the start is told, too, and a start that is waited for rejects.
-const wrong = new FlowExporter({ ...options, fields: ['noSuchElement'] });
+// What is refused at the start is told, too, and a start that is waited for rejects.
+const wrong = new FlowExporter({ ...options, stateFile: '/nowhere/state' });
 const told: unknown[] = [];
 wrong.on('error', (error) => told.push(codeOf(error)));
 report['refusedStart'] = [await wrong.start().catch(codeOf), told, wrong.stats().state];

@@ -5,6 +5,7 @@ import { createServer, type Socket } from 'node:net';
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
 import { nativeConfig } from '../../lib/core/config.ts';
 import { native } from '../../lib/core/native.ts';
+import { settingsOf } from '../../lib/exporter/exporter.ts';
 import { FlowExporter } from '../../lib/index.ts';
 import { collectGarbage } from '../support/garbage.ts';
 import { run, sleep, track, unansweredFlows, until } from '../support/kernel.ts';
@@ -112,7 +113,7 @@ async function main(): Promise<void> {
 	const collected = new Set<string>();
 	const registry = new FinalizationRegistry<string>((name) => collected.add(name));
 	(() => {
-		const core = new (native().NativeExporter)(nativeConfig(here.settings), [], () => undefined);
+		const core = new (native().NativeExporter)(nativeConfig(settingsOf(here)), [], () => undefined);
 		core.poll();
 		registry.register(core, 'core');
 		registry.register(new FlowExporter(options), 'never started');

@@ -1,6 +1,7 @@
 /** Certificates made by openssl, as PEM text. */
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
+import { isIP } from 'node:net';
 import { join } from 'node:path';
 import { temporaryFolder } from './folder.ts';
 
@@ -64,7 +65,7 @@ export function makeCertificate(
 	openssl(
 		folder,
 		...['req', ...KEY, '-keyout', `${file}.key`, '-out', `${file}.csr`, '-subj', `/CN=${name}`],
-		...['-addext', `subjectAltName=DNS:${name}`],
+		...['-addext', `subjectAltName=${isIP(name) === 0 ? 'DNS' : 'IP'}:${name}`],
 	);
 	writeFileSync(join(folder, 'serial'), `${serial.toString(16).padStart(4, '0')}\n`);
 	openssl(

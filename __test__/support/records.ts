@@ -1,5 +1,5 @@
 /** Decoded records, summed up by connection, and raw IPFIX messages by hand. */
-import type { FlowRecord } from '../../lib/index.ts';
+import type { Elements, FlowRecord } from '../../lib/index.ts';
 
 const PROTOCOLS: Record<number, string> = { 6: 'tcp', 17: 'udp' };
 
@@ -16,11 +16,11 @@ export interface FlowSum {
 	totals: number[];
 }
 
-export function keyOf(record: FlowRecord): string {
+export function keyOf(record: Elements): string {
 	const source = record['sourceIPv4Address'] ?? record['sourceIPv6Address'];
 	const destination = record['destinationIPv4Address'] ?? record['destinationIPv6Address'];
 	const protocol = PROTOCOLS[Number(record['protocolIdentifier'])] ?? record['protocolIdentifier'];
-	return `${protocol} ${source}:${record['sourceTransportPort']} > ${destination}:${record['destinationTransportPort']}`;
+	return `${protocol} ${source}:${record.sourceTransportPort} > ${destination}:${record.destinationTransportPort}`;
 }
 
 /** Deltas of all records of a connection together. */

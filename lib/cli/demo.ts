@@ -74,7 +74,7 @@ async function inside({ count }: DemoFlags): Promise<number> {
 	}
 	const loopback = await Loopback.open();
 	const layer = { values: SETTINGS, nameOf: (option: string) => option };
-	const settings = await loadSettings({}, {}, [layer, loopback.layer]);
+	const { settings } = await loadSettings({}, {}, [layer, loopback.layer]);
 	const log = createLogger({ level: settings.logLevel });
 	const traffic = await startTraffic();
 	try {

@@ -1,7 +1,7 @@
 /** `dump`: one pass over the kernel's table. */
 import { parseLines } from '../collector/collector.ts';
 import { dumpLines } from '../dump.ts';
-import { resolveOptions } from '../options/options.ts';
+import { resolveSelection } from '../options/options.ts';
 import { Output } from './output.ts';
 import { environmentLayer, flagLayer } from './settings.ts';
 import { Table } from './table.ts';
@@ -9,7 +9,7 @@ import { Table } from './table.ts';
 const LINE_FEED = 0x0a;
 
 export async function dump(flags: Readonly<Record<string, unknown>>): Promise<number> {
-	const settings = resolveOptions([environmentLayer(process.env), flagLayer(flags)], 'text');
+	const settings = resolveSelection([environmentLayer(process.env, 'selection'), flagLayer(flags)], 'text');
 	const output = new Output();
 	const table = flags['format'] === 'table' ? new Table() : undefined;
 	for await (const json of dumpLines(settings)) {

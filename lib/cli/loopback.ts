@@ -3,7 +3,7 @@
  * and come out as JSON lines. The collector accepts exactly one connection at a time, the exporter's.
  */
 import { Collector } from '../collector/collector.ts';
-import type { FlowExporter } from '../exporter/exporter.ts';
+import { type FlowExporter, ownsEndpoint } from '../exporter/exporter.ts';
 import { within } from '../exporter/time_limit.ts';
 import type { Layer } from '../options/options.ts';
 import type { Output } from './output.ts';
@@ -25,7 +25,8 @@ export class Loopback {
 			new Collector({
 				listen: [LISTEN],
 				maxSessions: 1,
-				accept: ({ address, port }) => loopback.#exporter?.ownsEndpoint(address, port) ?? false,
+				accept: ({ address, port }) =>
+					loopback.#exporter !== undefined && ownsEndpoint(loopback.#exporter, address, port),
 			}),
 		);
 		await loopback.#collector.start();

@@ -3,16 +3,12 @@ import { readFileSync } from 'node:fs';
 /** The command line. Exit codes: 0 done, 1 failed, 2 wrong usage or configuration. Commands are loaded when called. */
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { type AgentError, messageOf, OptionError } from '../errors.ts';
+import { withoutPrivateKeys } from '../options/secrets.ts';
+import { addFlags } from './flags.ts';
 import { exitWhenRead } from './output.ts';
-import { addFlags } from './settings.ts';
 import { writeStderr } from './stderr.ts';
 
-const USAGE_CODES: ReadonlySet<string> = new Set([
-	'ERR_OPTION',
-	'ERR_CONFIG',
-	'ERR_INVALID_OPTION',
-	'ERR_STATE_FILE',
-]);
+const USAGE_CODES: ReadonlySet<string> = new Set(['ERR_OPTION', 'ERR_CONFIG', 'ERR_STATE_FILE']);
 
 /** The version from package.json, which is one level above both lib/ and dist/. */
 function version(): string {
@@ -38,7 +34,8 @@ function program(done: (code: number) => void): Command {
 		.description('Exports Linux conntrack flows as IPFIX')
 		.version(version())
 		.exitOverride()
-		.configureOutput({ outputError: (text, write) => write(text) });
+		// It quotes what it does not know, which may be a misspelt flag with a key behind it.
+		.configureOutput({ outputError: (text, write) => write(withoutPrivateKeys(text)) });
 
 	const run = command
 		.command('run')
@@ -89,7 +86,7 @@ async function main(): Promise<number> {
 			// Commander has printed what there is to say.
 			return error.exitCode === 0 ? 0 : 2;
 		}
-		writeStderr(`conntrack-ipfix: ${messageOf(error)}\n`);
+		writeStderr(`conntrack-ipfix: ${withoutPrivateKeys(messageOf(error))}\n`);
 		const wrongUsage =
 			error instanceof OptionError || (error instanceof Error && USAGE_CODES.has((error as AgentError).code));
 		return wrongUsage ? 2 : 1;

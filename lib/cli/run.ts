@@ -1,30 +1,27 @@
 /** `run`: the exporter as a program. Records of a run without a collector come out on stdout. */
 import { toError } from '../errors.ts';
-import { FlowExporter } from '../exporter/exporter.ts';
+import { exporterOf } from '../exporter/exporter.ts';
 import type { Settings } from '../options/options.ts';
 import { createLogger, type Logger, logEvents } from './log.ts';
 import { Loopback } from './loopback.ts';
 import { Output } from './output.ts';
-import { loadSettings, strangeVariables } from './settings.ts';
+import { complaintOf, loadSettings, strangeVariables } from './settings.ts';
 import { onStopSignal } from './signals.ts';
 
 export async function run(flags: Readonly<Record<string, unknown>>): Promise<number> {
-	let settings = await loadSettings(flags, process.env);
+	const resolved = await loadSettings(flags, process.env);
+	const { settings } = resolved;
 	if (flags['printConfig'] === true) {
 		const { configText } = await import('./print_config.ts');
-		await new Output().write(await configText(settings), 1);
+		await new Output().write(configText(resolved), 1);
 		return 0;
 	}
 	const log = createLogger({ level: settings.logLevel, format: settings.logFormat });
-	for (const variable of strangeVariables(process.env))
-		log.warn(
-			{ variable },
-			'this variable of the environment is no option and has no effect: run --help lists them',
-		);
+	for (const variable of strangeVariables(process.env)) log.warn({ variable }, complaintOf(variable));
 	if (settings.collectors.length > 0) return serve(settings, log, undefined, Number.POSITIVE_INFINITY);
 	const loopback = await Loopback.open();
-	settings = await loadSettings(flags, process.env, [loopback.layer]);
-	return serve(settings, log, loopback, Number.POSITIVE_INFINITY);
+	const printing = await loadSettings(flags, process.env, [loopback.layer]);
+	return serve(printing.settings, log, loopback, Number.POSITIVE_INFINITY);
 }
 
 /** Exports until a signal, an error, or until `limit` records are printed. Resolves with the exit code. */
@@ -34,7 +31,7 @@ export async function serve(
 	loopback: Loopback | undefined,
 	limit: number,
 ): Promise<number> {
-	const exporter = new FlowExporter({}, settings);
+	const exporter = exporterOf(settings);
 	logEvents(exporter, log);
 	let stop: () => void = () => undefined;
 	const stopped = new Promise<void>((resolve) => {

@@ -3,68 +3,77 @@
  * Texts become numbers, lists and truth values here; whether they are right is the schema's to say.
  */
 import { readFile } from 'node:fs/promises';
-import { type Command, Option } from 'commander';
 import { AgentError, messageOf } from '../errors.ts';
-import { type Layer, resolveOptions, type Settings } from '../options/options.ts';
-import { FLAGS, type Kind } from './flags.ts';
+import { nearest } from '../options/nearest.ts';
+import { type Layer, type Resolved, resolveWithOrigins } from '../options/options.ts';
+import type { FlagKind } from '../options/row.ts';
+import { holdsPrivateKey } from '../options/secrets.ts';
+import { FLAGS, splitList } from './flags.ts';
 
 const ENVIRONMENT = 'CONNTRACK_IPFIX_';
-
-/** Adds the flags of the exporter, or of the selection only. */
-export function addFlags(command: Command, which: 'all' | 'selection'): void {
-	if (which === 'all') command.option('-c, --config <FILE>', 'YAML file with options in camelCase');
-	for (const { name, kind, argument, help, selection } of FLAGS) {
-		if (which === 'selection' && selection === undefined) continue;
-		const option = new Option(kind === 'switch' ? `--${name}` : `--${name} <${argument}>`, help);
-		if (kind === 'texts' || kind === 'numbers') {
-			option.argParser((value: string, previous: string[] | undefined) => [
-				...(previous ?? []),
-				...splitList(value),
-			]);
-		}
-		command.addOption(option);
-	}
-}
 
 /** Reads all places. Throws `OptionError`, or an error with code ERR_CONFIG when the file cannot be read. */
 export async function loadSettings(
 	flags: Readonly<Record<string, unknown>>,
 	environment: NodeJS.ProcessEnv,
 	more: Layer[] = [],
-): Promise<Settings> {
-	const file = flags['config'] ?? environment[`${ENVIRONMENT}CONFIG`];
+): Promise<Resolved> {
+	const variable = environment[`${ENVIRONMENT}CONFIG`];
+	const file = flags['config'] ?? (variable === '' ? undefined : variable);
 	const layers: Layer[] = [];
 	if (typeof file === 'string') layers.push(await fileLayer(file));
 	layers.push(environmentLayer(environment), flagLayer(flags), ...more);
-	return resolveOptions(layers, 'text');
+	return resolveWithOrigins(layers, 'text');
 }
 
 export async function fileLayer(path: string): Promise<Layer> {
-	const { parse } = await import('yaml');
-	let values: unknown;
-	try {
-		values = parse(await readFile(path, 'utf8')) ?? {};
-	} catch (cause) {
-		throw new AgentError('ERR_CONFIG', `configuration file ${path}: ${messageOf(cause)}`, { cause });
-	}
-	if (typeof values !== 'object' || values === null || Array.isArray(values)) {
-		throw new AgentError(
-			'ERR_CONFIG',
-			`configuration file ${path}: expected options, as "name: value" lines`,
-		);
-	}
-	return { values: values as Record<string, unknown>, nameOf: (option) => `${path}: ${option}` };
+	const refuse = (why: string, cause?: unknown): never => {
+		throw new AgentError('ERR_CONFIG', `configuration file ${path}: ${why}`, { cause });
+	};
+	const text = await readFile(path, 'utf8').catch((cause: unknown) => refuse(messageOf(cause), cause));
+	const values = (await parsedYaml(text, refuse)) ?? {};
+	if (typeof values !== 'object' || Array.isArray(values)) refuse('expected options, as "name: value" lines');
+	return {
+		values: values as Record<string, unknown>,
+		nameOf: (option) => `${path}: ${option}`,
+		originOf: () => `file ${path}`,
+	};
 }
 
-/** Variables that name no option are left alone: Kubernetes makes some of the same prefix. See `strangeVariables`. */
-export function environmentLayer(environment: NodeJS.ProcessEnv): Layer {
+async function parsedYaml(text: string, refuse: (why: string) => never): Promise<unknown> {
+	const { parseDocument } = await import('yaml');
+	const document = parseDocument(text, { logLevel: 'silent' });
+	const [error] = document.errors;
+	if (error !== undefined) {
+		const [start] = error.linePos ?? [];
+		// The parser quotes the line, or what it took for a name: with a key in the file, that may be part of the key.
+		const place = start === undefined ? '' : ` at line ${start.line}, column ${start.col}`;
+		const why = holdsPrivateKey(text)
+			? `${error.code}${place}; what stands there is not shown, because the file holds a private key`
+			: error.message;
+		return refuse(`it is no YAML: ${why}`);
+	}
+	try {
+		return document.toJS();
+	} catch (error) {
+		return refuse(holdsPrivateKey(text) ? 'an alias in it cannot be used' : messageOf(error));
+	}
+}
+
+/**
+ * Variables that name no option are left alone: Kubernetes makes some of the same prefix. See `strangeVariables`. An empty one is
+ * none, as in other programs.
+ */
+export function environmentLayer(environment: NodeJS.ProcessEnv, which: 'all' | 'selection' = 'all'): Layer {
 	const values: Record<string, unknown> = {};
-	for (const { option, name, kind } of FLAGS) {
+	for (const { option, name, kind, row } of FLAGS) {
+		if (which === 'selection' && row.selection === undefined) continue;
 		const text = environment[variableOf(name)];
 		if (text !== undefined && text !== '')
 			values[option] = convert(kind, kind === 'texts' || kind === 'numbers' ? splitList(text) : text);
 	}
-	return { values, nameOf: (option) => variableOf(nameOf(option)) };
+	const nameOf = (option: string) => variableOf(flagOf(option));
+	return { values, nameOf, originOf: (option) => `environment ${nameOf(option)}` };
 }
 
 /** What Kubernetes gives every Pod of a namespace with a Service `conntrack-ipfix`, or `conntrack-ipfix-…`. */
@@ -72,10 +81,22 @@ const OF_A_SERVICE = /_SERVICE_(HOST|PORT(_\w+)?)$|_PORT(_\d+_(TCP|UDP|SCTP)(_(P
 
 /** Variables with the prefix of options that are none of them, as a typing error is: they have no effect. */
 export function strangeVariables(environment: NodeJS.ProcessEnv): string[] {
-	const known = new Set([`${ENVIRONMENT}CONFIG`, ...FLAGS.map(({ name }) => variableOf(name))]);
+	const known = new Set(variables());
 	return Object.keys(environment).filter(
 		(name) => name.startsWith(ENVIRONMENT) && !known.has(name) && !OF_A_SERVICE.test(name),
 	);
+}
+
+/** What to say of such a variable. */
+export function complaintOf(variable: string): string {
+	// The prefix, which is right, must not make all of them near.
+	const near = nearest(variable.slice(ENVIRONMENT.length), ['CONFIG', ...FLAGS.map(({ name }) => name)]);
+	const meant = near === undefined ? '' : `: did you mean ${variableOf(near)}?`;
+	return `this variable of the environment is no option and has no effect${meant}; run --help lists them`;
+}
+
+function variables(): string[] {
+	return [`${ENVIRONMENT}CONFIG`, ...FLAGS.map(({ name }) => variableOf(name))];
 }
 
 export function flagLayer(flags: Readonly<Record<string, unknown>>): Layer {
@@ -84,26 +105,22 @@ export function flagLayer(flags: Readonly<Record<string, unknown>>): Layer {
 		const value = flags[name.replaceAll(/-(\w)/g, (_, letter: string) => letter.toUpperCase())];
 		if (value !== undefined) values[option] = convert(kind, value);
 	}
-	return { values, nameOf: (option) => `--${nameOf(option)}` };
+	const nameOf = (option: string) =>
+		// What undoes a switch is a flag of its own.
+		values[option] === false ? `--no-${flagOf(option)}` : `--${flagOf(option)}`;
+	return { values, nameOf, originOf: (option) => `flag ${nameOf(option)}` };
 }
 
 function variableOf(name: string): string {
 	return ENVIRONMENT + name.toUpperCase().replaceAll('-', '_');
 }
 
-function nameOf(option: string): string {
+function flagOf(option: string): string {
 	return FLAGS.find((flag) => flag.option === option)?.name ?? option;
 }
 
-function splitList(text: string): string[] {
-	return text
-		.split(',')
-		.map((part) => part.trim())
-		.filter((part) => part !== '');
-}
-
 /** What cannot be converted stays as it was written, for the schema's complaint to quote. */
-function convert(kind: Kind, value: unknown): unknown {
+function convert(kind: FlagKind, value: unknown): unknown {
 	if (kind === 'numbers' && Array.isArray(value)) return value.map((entry) => convert('number', entry));
 	if (kind === 'number' && typeof value === 'string') return /^\d+$/.test(value) ? Number(value) : value;
 	if (kind === 'switch' && typeof value === 'string') {

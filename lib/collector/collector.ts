@@ -12,12 +12,8 @@ import { AgentError, messageOf, OptionError } from '../errors.ts';
 import { tell } from '../exporter/events.ts';
 import type { FileTarget, NetworkTarget } from '../options/target.ts';
 import { formatTarget, parseTarget, TARGET_SYNTAX } from '../options/target.ts';
+import type { FlowRecord } from '../types.ts';
 import { type DecodedSession, type Intake, openFile, openListener, type Source } from './listeners.ts';
-
-/** One IPFIX data record: elements by registry name, its message under `message`. An options record has `scope`. */
-export interface FlowRecord {
-	[element: string]: unknown;
-}
 
 export interface CollectorOptions {
 	/** Addresses to listen on: `tcp://`, `tls://`, `udp://`; port 0 takes a free one. */
@@ -160,6 +156,7 @@ export class Collector extends EventEmitter<CollectorEvents> implements AsyncIte
 		this.#wake();
 	}
 
+	/** `stop()`, for `await using`. */
 	[Symbol.asyncDispose](): Promise<void> {
 		return this.stop();
 	}

@@ -9,7 +9,7 @@ import { createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 import { type NativeDecoder, native } from '../core/native.ts';
 import { messageOf } from '../errors.ts';
-import { isPemText } from '../options/pem.ts';
+import { isPemText } from '../options/secrets.ts';
 import { type FileTarget, formatEndpoint, type NetworkTarget } from '../options/target.ts';
 
 export interface DecodedSession {

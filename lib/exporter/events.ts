@@ -1,35 +1,11 @@
 /** What the exporter tells: its events, its snapshot, and the sums between two summaries. */
 import type { EventEmitter } from 'node:events';
-import type { NativeLoss, NativeNotice, NativeStats } from '../core/native.ts';
+import type { NativeLoss } from '../core/native.ts';
+import type { Settings } from '../options/options.ts';
 import type { Amount } from '../transport/parcel.ts';
-import type { SessionStats } from '../transport/session_host.ts';
+import type { ExporterStats, ExportSummary, LossSummary, SessionStats } from '../types.ts';
 
-export type PollSummary = NonNullable<NativeNotice['poll']>;
-
-/** Packets and octets: both directions together. */
-export type ExportSummary = Amount;
-
-export interface LossSummary extends Amount {
-	reason: string;
-	/** Null: the records are lost for everybody; otherwise for this collector alone. */
-	collector: string | null;
-}
-
-export interface ExporterEvents {
-	/** A poll ended. `added` and `ended` count connections; `complete` false: it was cut short and ended nothing. */
-	poll: [PollSummary];
-	/** What was settled since the last summary; at most one a second. */
-	export: [ExportSummary];
-	/** What was lost since the last summary; at most one a second. */
-	loss: [LossSummary[]];
-	connect: [{ collector: string }];
-	/** `retryInMs` null: no further attempt follows. */
-	disconnect: [{ collector: string; reason: string; retryInMs: number | null }];
-	/** Something to know that the exporter lives with. */
-	warning: [{ code: string; message: string }];
-	/** Once: it could not be started, or has stopped for good. */
-	error: [Error];
-}
+export type { ExporterEvents, ExporterState, ExporterStats, LossSummary, PollSummary } from '../types.ts';
 
 /**
  * Tells whoever listens. A listener that throws is not ours to handle and must not break what tells it: its error is
@@ -50,28 +26,34 @@ export function tell<Events extends Record<keyof Events, unknown[]>, Name extend
 	}
 }
 
-export type ExporterState = 'new' | 'starting' | 'running' | 'stopping' | 'stopped';
-
-/** A plain snapshot; counters count from `start()`. */
-export interface ExporterStats {
-	state: ExporterState;
-	/** The core's counters; null before the kernel could be opened. */
-	table: NativeStats | null;
-	/** Milliseconds from one poll's start to the next, as planned. */
-	pollIntervalEffective: number;
-	/** When the last poll was complete, and when the last attempt ended; milliseconds since 1970, null before it. */
-	lastSuccessfulPoll: number | null;
-	lastPollAttempt: number | null;
-	/** How long the records that are due have waited, in milliseconds. */
-	exportLag: number;
-	/** Batches taken and not settled. */
-	batchesInFlight: number;
-	/** False after changed certificates could not be used by one of the sessions, until it could use some. */
-	lastReloadSuccessful: boolean;
-	exported: ExportSummary;
-	/** By reason, and by collector where only one of them missed the records. */
-	losses: LossSummary[];
-	collectors: SessionStats[];
+/** What an exporter says that was never started: nothing is made for it. */
+export function statsBefore({ collectors, pollInterval, source, resyncInterval }: Settings): ExporterStats {
+	return {
+		state: 'new',
+		table: null,
+		pollIntervalEffective: source === 'events' ? resyncInterval : pollInterval,
+		lastSuccessfulPoll: null,
+		lastPollAttempt: null,
+		exportLag: 0,
+		batchesInFlight: 0,
+		lastReloadSuccessful: true,
+		exported: { records: 0, packets: 0, octets: 0 },
+		losses: [],
+		collectors: collectors.map(({ name }) => ({
+			name,
+			state: 'closed',
+			lastError: null,
+			unsettledBytes: 0,
+			sentBytes: 0,
+			sentMessages: 0,
+			exportedRecords: 0,
+			settledBytes: 0,
+			duplicateRecords: 0,
+			connections: 0,
+			certificateExpiry: null,
+			lost: [],
+		})),
+	};
 }
 
 /** Exports and losses as totals, and what of them was not told yet. */

@@ -4,28 +4,40 @@
 import { EventEmitter } from 'node:events';
 import { AgentError, codeOf, OptionError, toError } from '../errors.ts';
 import { EXPECTED_FIELDS, haveNames } from '../names/pods.ts';
-import {
-	type OptionsInput,
-	type Pod,
-	type PodInput,
-	resolveOptions,
-	resolvePods,
-	type Settings,
-} from '../options/options.ts';
-import { type ExporterEvents, type ExporterState, type ExporterStats, tell } from './events.ts';
+import { checkObject, type Pod, resolveOptions, resolvePods, type Settings } from '../options/options.ts';
+import type { ExporterOptions, PodInput } from '../types.ts';
+import { type ExporterEvents, type ExporterState, type ExporterStats, statsBefore, tell } from './events.ts';
 import { Run } from './run.ts';
-
-/** Options of `new FlowExporter()`: those of `run` in camelCase; a number is milliseconds. */
-export interface ExporterOptions extends OptionsInput {
-	/** Stops the exporter when it aborts. */
-	signal?: AbortSignal | undefined;
-}
 
 const NOT_CONFIGURED =
 	'the option pods, such as pods: [], before setPods(): without it records of the standard profile have no elements for names';
 
+/** Options that were resolved already: those of `exporterOf`. */
+const RESOLVED = new WeakMap<object, Settings>();
+
+/** What the rest of this package needs of an exporter and nobody else. */
+export let settingsOf: (exporter: FlowExporter) => Settings;
+/** Whether this address and port is the near end of one of the exporter's own sessions. */
+export let ownsEndpoint: (exporter: FlowExporter, address: string, port: number) => boolean;
+
+/** An exporter with options that were resolved already. */
+export function exporterOf(settings: Settings): FlowExporter {
+	const options = {};
+	RESOLVED.set(options, settings);
+	return new FlowExporter(options);
+}
+
+/**
+ * Exports this machine's connections: reads the kernel's table, and sends a record for each that is due to the collectors. It needs
+ * CAP_NET_ADMIN, and one exporter stands for one table.
+ *
+ * @example
+ * const exporter = new FlowExporter({ collectors: ['tcp://collector.example'] });
+ * exporter.on('loss', (losses) => console.log(losses));
+ * await exporter.start();
+ */
 export class FlowExporter extends EventEmitter<ExporterEvents> {
-	readonly settings: Settings;
+	readonly #settings: Settings;
 	readonly #signal: AbortSignal | undefined;
 	/** Those of `setPods`, also for the next start. */
 	#pods: Pod[] | undefined;
@@ -36,29 +48,53 @@ export class FlowExporter extends EventEmitter<ExporterEvents> {
 	#waiting: object | undefined;
 	#stopping: Promise<void> | undefined;
 
-	/** Throws `OptionError`. `settings` is for callers that have resolved the options themselves. */
-	constructor(options: ExporterOptions = {}, settings?: Settings) {
+	static {
+		settingsOf = (exporter) => exporter.#settings;
+		ownsEndpoint = (exporter, address, port) => exporter.#run?.ownsEndpoint(address, port) ?? false;
+	}
+
+	/** Throws `OptionError` (`ERR_OPTION`) for the first option that cannot be used. Opens nothing. */
+	constructor(options: ExporterOptions = {}) {
 		super();
+		const resolved = RESOLVED.get(options);
+		if (resolved !== undefined) {
+			this.#settings = resolved;
+			return;
+		}
+		checkObject(options);
 		const { signal, ...values } = options;
+		if (signal !== undefined && !(signal instanceof AbortSignal))
+			throw new OptionError('signal', signal, 'an AbortSignal');
 		this.#signal = signal;
-		this.settings = settings ?? resolveOptions([{ values, nameOf: (option) => option }], 'javascript');
+		this.#settings = resolveOptions([{ values, nameOf: (option) => option }], 'javascript');
 	}
 
 	/**
 	 * Opens the kernel, begins to poll and to connect. Resolves after the first complete poll and never waits for a
 	 * collector; a kernel module or namespace that is not there yet is waited for. Rejects with a `code` when the
-	 * permission is missing or the state file cannot be written, which `error` tells, too, and with ERR_STOPPED when it was stopped meanwhile. Called again
-	 * while it runs, it gives the same promise.
+	 * permission is missing or the state file cannot be written, and with ERR_STOPPED when it was stopped meanwhile. Whoever
+	 * listens to `error` hears of it there, too, and need not wait for the promise. Called again while it runs, it gives the same
+	 * promise.
 	 */
 	start(): Promise<void> {
 		if (this.#starting !== undefined) return this.#starting;
-		const starting = this.#start();
-		this.#starting = starting;
-		// Whoever does not wait for the start hears of its failure by `error`.
-		starting.catch(() => {
-			if (this.#starting === starting) this.#starting = undefined;
+		const starting = new Promise<void>((resolve, reject) => {
+			this.#start().then(resolve, (error: unknown) => {
+				if (this.#starting === starting) this.#starting = undefined;
+				// Otherwise whoever does not wait for the start never hears of it: Node tells of a rejection that nobody handles.
+				if (this.#isHeard(error)) starting.catch(() => undefined);
+				reject(error);
+			});
 		});
+		this.#starting = starting;
 		return starting;
+	}
+
+	/** Whether a start that failed needs no hearing: `error` tells of it, or the owner has stopped it. */
+	#isHeard(error: unknown): boolean {
+		return (
+			this.listenerCount('error') > 0 || codeOf(error) === 'ERR_STOPPED' || this.#signal?.aborted === true
+		);
 	}
 
 	async #start(): Promise<void> {
@@ -72,7 +108,7 @@ export class FlowExporter extends EventEmitter<ExporterEvents> {
 		this.#signal?.throwIfAborted();
 		this.#state = 'starting';
 		let told = false;
-		const settings = this.#pods === undefined ? this.settings : { ...this.settings, pods: this.#pods };
+		const settings = this.#pods === undefined ? this.#settings : { ...this.#settings, pods: this.#pods };
 		const run = new Run(settings, this, (error) => {
 			told = true;
 			this.#failed(error);
@@ -87,7 +123,8 @@ export class FlowExporter extends EventEmitter<ExporterEvents> {
 		} catch (error) {
 			await run.stop(false);
 			if (this.#run === run && this.#stopping === undefined) this.#state = 'stopped';
-			if (!told && codeOf(error) !== 'ERR_STOPPED') this.#tellEnd(toError(error));
+			if (!told && codeOf(error) !== 'ERR_STOPPED' && this.listenerCount('error') > 0)
+				tell(this, 'error', toError(error));
 			throw error;
 		}
 	}
@@ -113,6 +150,7 @@ export class FlowExporter extends EventEmitter<ExporterEvents> {
 		return this.#stopping;
 	}
 
+	/** `stop()`, for `await using`. */
 	[Symbol.asyncDispose](): Promise<void> {
 		return this.stop();
 	}
@@ -123,8 +161,8 @@ export class FlowExporter extends EventEmitter<ExporterEvents> {
 	 * and where records have no elements for names; the former Pods stay then.
 	 */
 	setPods(pods: readonly PodInput[]): void {
-		const { fields } = this.settings;
-		if (!haveNames(this.settings)) {
+		const { fields } = this.#settings;
+		if (!haveNames(this.#settings)) {
 			throw fields === undefined
 				? new OptionError('pods', undefined, NOT_CONFIGURED)
 				: new OptionError('fields', fields, EXPECTED_FIELDS);
@@ -134,8 +172,9 @@ export class FlowExporter extends EventEmitter<ExporterEvents> {
 		this.#pods = checked;
 	}
 
+	/** A snapshot; counters count from the last `start()`. */
 	stats(): ExporterStats {
-		return this.#run?.stats(this.#state) ?? new Run(this.settings, this, () => undefined).stats(this.#state);
+		return this.#run?.stats(this.#state) ?? statsBefore(this.#settings);
 	}
 
 	/** Reads certificates anew: sessions over TLS move to new connections without losing anything. */
@@ -143,24 +182,21 @@ export class FlowExporter extends EventEmitter<ExporterEvents> {
 		this.#run?.renewCertificates();
 	}
 
-	/** Whether this address and port is the near end of one of the exporter's own sessions. */
-	ownsEndpoint(address: string, port: number): boolean {
-		return this.#run?.ownsEndpoint(address, port) ?? false;
-	}
-
 	#failed(error: Error): void {
+		const duringStart = this.#state === 'starting';
 		this.#state = 'stopping';
 		this.#starting = undefined;
 		this.#stopping = (this.#run?.stop(false) ?? Promise.resolve()).then(() => {
 			this.#state = 'stopped';
 			this.#stopping = undefined;
-			this.#tellEnd(error);
+			this.#tellEnd(error, duringStart);
 		});
 	}
 
-	#tellEnd(error: Error): void {
+	/** During a start its promise tells, too. */
+	#tellEnd(error: Error, duringStart: boolean): void {
 		if (this.listenerCount('error') > 0) tell(this, 'error', error);
-		else
+		else if (!duringStart)
 			process.emitWarning(`the exporter has stopped: ${error.message}`, {
 				code: codeOf(error) ?? 'ERR_EXPORTER',
 			});

@@ -5,28 +5,41 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { native } from '../core/native.ts';
 import type { ExporterStats } from '../exporter/events.ts';
-import type { FlowExporter } from '../exporter/exporter.ts';
+import { type FlowExporter, settingsOf } from '../exporter/exporter.ts';
 import type { Settings } from '../options/options.ts';
 import { antreaMetrics } from './metrics_antrea.ts';
 
 const PREFIX = 'conntrack_ipfix_';
 const POLL_BUCKETS = [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10];
 
-/** Labels of the losses that can occur: each begins at 0, because a rate misses the step of a series that begins later. */
-function possibleLosses({ collectors, delivery, whenFull }: Settings): Array<Record<string, string>> {
-	const ofTable = ['stale', 'refused', 'left_at_stop', ...(whenFull === 'evict-idle' ? ['evicted'] : [])];
-	return [
-		...ofTable.map((reason) => ({ reason })),
-		...collectors.flatMap(({ name, target }) =>
-			[
-				'left_at_stop',
-				'too_large',
-				...(target.kind === 'udp' ? ['udp_refused'] : []),
-				// Only who has others beside it is passed over.
-				...(delivery === 'all' && collectors.length > 1 ? ['away', 'stalled'] : []),
-			].map((reason) => ({ reason, collector: name })),
-		),
+/** Each loss that can occur begins at 0, because a rate misses the step of a series that begins later. */
+function possibleLosses({ whenFull, collectors, delivery }: Settings): Array<{ reason: string }> {
+	const reasons = [
+		'stale',
+		'refused',
+		'too_large',
+		'left_at_stop',
+		...(whenFull === 'evict-idle' ? ['evicted'] : []),
 	];
+	const udp = isSole(collectors, delivery) && collectors.some(({ target }) => target.kind === 'udp');
+	return [...reasons, ...(udp ? ['udp_refused'] : [])].map((reason) => ({ reason }));
+}
+
+function possibleMisses({ collectors, delivery }: Settings): Array<{ reason: string; collector: string }> {
+	return collectors.flatMap(({ name, target }) =>
+		[
+			'left_at_stop',
+			'too_large',
+			...(target.kind === 'udp' ? ['udp_refused'] : []),
+			// Only who has others beside it is passed over.
+			...(isSole(collectors, delivery) ? [] : ['away', 'stalled']),
+		].map((reason) => ({ reason, collector: name })),
+	);
+}
+
+/** Whether nobody else has what one collector misses. */
+function isSole(collectors: Settings['collectors'], delivery: Settings['delivery']): boolean {
+	return delivery === 'failover' || collectors.length === 1;
 }
 
 /** `dispose` takes the listeners off the exporter. */
@@ -177,23 +190,35 @@ export function registryOf(exporter: FlowExporter): { registry: Registry; dispos
 		"When the agent's own certificate for this collector ends.",
 		({ certificateExpiry }) => (certificateExpiry === null ? null : certificateExpiry / 1000),
 	);
-	const possible = possibleLosses(exporter.settings);
+	const settings = settingsOf(exporter);
+	const { collectors, delivery } = settings;
 	for (const [name, unit] of [
-		['lost_records_total', 'records'],
-		['lost_packets_total', 'packets'],
-		['lost_bytes_total', 'octets'],
+		['records_total', 'records'],
+		['packets_total', 'packets'],
+		['bytes_total', 'octets'],
 	] as const) {
 		new Counter({
-			name: PREFIX + name,
-			help: `Lost ${unit}, by reason; with a collector where it alone missed them.`,
+			name: `${PREFIX}lost_${name}`,
+			help: `Lost ${unit}, by reason: no collector has them. The sum over all reasons is all that is lost.`,
+			labelNames: ['reason'],
+			registers,
+			collect() {
+				this.reset();
+				for (const labels of possibleLosses(settings)) this.inc(labels, 0);
+				for (const { reason, collector, [unit]: amount } of exporter.stats().losses)
+					if (collector === null || isSole(collectors, delivery)) this.inc({ reason }, amount);
+			},
+		});
+		new Counter({
+			name: `${PREFIX}missed_${name}`,
+			help: `Of each collector, the ${unit} that it was to be sent and does not have, by reason; others may have them.`,
 			labelNames: ['reason', 'collector'],
 			registers,
 			collect() {
 				this.reset();
-				for (const labels of possible) this.inc({ ...labels }, 0);
-				for (const { reason, collector, [unit]: amount } of exporter.stats().losses) {
-					this.inc(collector === null ? { reason } : { reason, collector }, amount);
-				}
+				for (const labels of possibleMisses(settings)) this.inc(labels, 0);
+				for (const { reason, collector, [unit]: amount } of exporter.stats().losses)
+					if (collector !== null) this.inc({ reason, collector }, amount);
 			},
 		});
 	}
@@ -203,7 +228,7 @@ export function registryOf(exporter: FlowExporter): { registry: Registry; dispos
 		buckets: POLL_BUCKETS,
 		registers,
 	});
-	const antrea = exporter.settings.profile === 'antrea' ? antreaMetrics(exporter, registry) : undefined;
+	const antrea = settings.profile === 'antrea' ? antreaMetrics(exporter, registry) : undefined;
 	const onPoll = ({ durationMs }: { durationMs: number }) => {
 		durations.observe(durationMs / 1000);
 		antrea?.observe(durationMs / 1000);

@@ -5,17 +5,8 @@
  */
 import { isIPv4, isIPv6 } from 'node:net';
 import { z } from 'zod';
-
-/** A Pod for `setPods` and the option `pods`. */
-export interface PodInput {
-	name: string;
-	/** Empty where Pods have none. */
-	namespace: string;
-	/** The node that it runs on, if that is known. */
-	node?: string | undefined;
-	/** All of them, IPv4 and IPv6; none: the Pod has no address yet. */
-	addresses: readonly string[];
-}
+import { didYouMean } from '../options/nearest.ts';
+import type { PodInput } from '../types.ts';
 
 /** A Pod that was checked. */
 export interface Pod {
@@ -98,7 +89,10 @@ function checkedPod(raw: unknown, place: number): Omit<Pod, 'addresses'> & { add
 		throw new Wrong([place], raw, 'an object with name, namespace and addresses');
 	const pod = raw as Partial<Record<keyof Pod, unknown>>;
 	for (const key in pod)
-		if (!KEYS.has(key)) throw new Wrong([place, key], pod[key as keyof Pod], 'no option of this name');
+		if (!KEYS.has(key)) {
+			const expected = `no option of this name${didYouMean(key, KEYS)}`;
+			throw new Wrong([place, key], pod[key as keyof Pod], expected);
+		}
 	const { name, namespace, node = '', addresses } = pod;
 	if (!isText(name) || name === '') throw wrongText(place, 'name', name, "the Pod's name");
 	if (!isText(namespace))

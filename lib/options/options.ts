@@ -1,141 +1,173 @@
 /**
- * Options: one schema for the JavaScript API, the YAML file, the environment and the flags.
+ * Options of the exporter from all their places, made into `Settings`.
  *
- * Data enters as layers of raw values (`Layer`) and leaves as `Settings`, in which every value is set, in
- * milliseconds or plain numbers, and within its bounds. Read those two types first.
+ * Data enters as layers of raw values (`Layer`) and leaves as `Settings`, in which every value is set, in milliseconds or
+ * plain numbers, and within its bounds, and as `Origins`, which say where each came from. Read those types first.
  */
-
 import { hostname } from 'node:os';
 import type { z } from 'zod';
 import { OptionError } from '../errors.ts';
 import { EXPECTED_FIELDS, haveNames, type Pod, podsSchema } from '../names/pods.ts';
-import { type Parsed, schemaFor } from './schema.ts';
-import { type CollectorSettings, collectorSettings, withoutUndefined } from './target_settings.ts';
+import { check, duration, type NameOf, object, pathText } from './checks.ts';
+import { formatDuration } from './duration.ts';
+import type { OptionRow } from './row.ts';
+import { type Defaulted, type OptionName, optionTable, type Parsed } from './table.ts';
+import { type CollectorSettings, collectorSettings, originsOf, withoutUndefined } from './target_settings.ts';
+import { wrongFields } from './values.ts';
 
-export type { Pod, PodInput } from '../names/pods.ts';
-export type { CollectorInput, DurationInput, OptionsInput } from './schema.ts';
+export type { Pod } from '../names/pods.ts';
 export type { CollectorSettings } from './target_settings.ts';
 
-type Required_<T, K extends keyof T> = { [P in K]-?: NonNullable<T[P]> };
-
-type Defaulted = keyof typeof DEFAULTS | 'observationDomain';
+type ForTls = 'tlsCa' | 'tlsCert' | 'tlsKey' | 'tlsServerName';
 /** Every option of the exporter with its value. Times in milliseconds. */
-export type Settings = Omit<
-	Parsed,
-	Defaulted | 'collectors' | 'tlsCa' | 'tlsCert' | 'tlsKey' | 'tlsServerName'
-> &
-	Required_<Parsed, Defaulted> & { collectors: CollectorSettings[] };
+export type Settings = Omit<Parsed, Defaulted | 'collectors' | ForTls> & {
+	[K in Defaulted]: NonNullable<Parsed[K]>;
+} & { collectors: CollectorSettings[] };
 
-const DEFAULTS = {
-	delivery: 'failover',
-	profile: 'standard',
-	source: 'poll',
-	resyncInterval: 300_000,
-	eventBufferSize: 8 * 1024 * 1024,
-	zones: [] as number[],
-	families: ['ipv4', 'ipv6'] as Array<'ipv4' | 'ipv6'>,
-	exclude: [] as string[],
-	includeOwn: false,
-	pollInterval: 5_000,
-	activeTimeout: 60_000,
-	idleTimeout: 15_000,
-	staleTimeout: 300_000,
-	whenFull: 'reject-new',
-	initialDelta: 'zero',
-	logLevel: 'info',
-	maxPollShare: 0.2,
-	window: 4 * 1024 * 1024,
-	batchRecords: 1024,
-	pollRetryTimeout: 5_000,
-	gracePeriod: 5_000,
-	connectUplinkToBridge: false,
-} satisfies Partial<Parsed>;
+/** Where the value of each option comes from, in words: `flag --zone`, `profile antrea`, `default`, `derived: the poll interval`. */
+export type Origins = Readonly<Record<string, string>>;
+
+export interface Resolved {
+	settings: Settings;
+	origins: Origins;
+	/** Of each collector's options, in the order of the collectors. */
+	collectorOrigins: readonly Origins[];
+}
 
 /** Raw values from one place, and how an option is called there. */
 export interface Layer {
-	values: Readonly<Record<string, unknown>>;
+	values: object;
+	/** For complaints. */
 	nameOf(option: string): string;
+	/** For `--print-config`: `flag --zone`. Absent: options of a program. */
+	originOf?(option: string): string;
 }
+
+export type Kind = 'javascript' | 'text';
+
+const tables = {
+	javascript: optionTable(duration(true)),
+	text: optionTable(duration(false)),
+};
+/** The rows for what is not a program: their defaults have units. */
+export const ROWS: Readonly<Record<OptionName, OptionRow>> = tables.text;
+
+/** Those of the selection stand for `dump`. */
+const schemas = {
+	javascript: { all: schemaOf(tables.javascript), selection: schemaOf(selected(tables.javascript)) },
+	text: { all: schemaOf(tables.text), selection: schemaOf(selected(tables.text)) },
+};
+
+function schemaOf(table: Partial<Record<OptionName, OptionRow>>): z.ZodType<Parsed> {
+	const shape = Object.fromEntries(Object.entries(table).map(([name, { schema }]) => [name, schema]));
+	return object(shape, 'an object of options') as z.ZodType<Parsed>;
+}
+
+function selected(table: Record<OptionName, OptionRow>): Partial<Record<OptionName, OptionRow>> {
+	return Object.fromEntries(Object.entries(table).filter(([, { selection }]) => selection === true));
+}
+
+const FOLLOWING = ['activeTimeout', 'idleTimeout'] as const;
 
 /**
  * Merges the layers, the later ones winning option by option, checks the result and fills in the profile's and
  * the general defaults. Throws `OptionError` for the first option that cannot be used.
  */
-export function resolveOptions(layers: readonly Layer[], origin: 'javascript' | 'text'): Settings {
+export function resolveOptions(layers: readonly Layer[], kind: Kind): Settings {
+	return resolveWithOrigins(layers, kind).settings;
+}
+
+/** The same for `dump`, which knows no option but those of the selection. */
+export function resolveSelection(layers: readonly Layer[], kind: Kind): Settings {
+	return resolveWithOrigins(layers, kind, 'selection').settings;
+}
+
+export function resolveWithOrigins(
+	layers: readonly Layer[],
+	kind: Kind,
+	which: 'all' | 'selection' = 'all',
+): Resolved {
 	const merged: Record<string, unknown> = {};
 	const names = new Map<string, string>();
+	const origins: Record<string, string> = {};
 	for (const layer of layers) {
 		for (const [option, value] of Object.entries(layer.values)) {
 			if (value === undefined) continue;
 			merged[option] = value;
 			names.set(option, layer.nameOf(option));
+			origins[option] = layer.originOf?.(option) ?? 'options';
 		}
 	}
-	const nameOf = (path: readonly PropertyKey[]): string =>
-		pathText(path, (option) => names.get(option) ?? option);
-	const given = withoutUndefined(checked(schemaFor(origin), merged, nameOf));
+	const nameOf: NameOf = (path) => pathText(path, (option) => names.get(option) ?? option);
+	const given = withoutUndefined(check(schemas[kind][which], merged, nameOf));
 	const { collectors, tlsCa, tlsCert, tlsKey, tlsServerName, ...rest } = given;
-	const profile = rest.profile === 'antrea' ? antreaDefaults(rest) : { observationDomain: 1 };
+	const profile = rest.profile === 'antrea' ? antreaDefaults(rest) : {};
+	const unfollowed = { ...DEFAULTS, ...profile, ...rest };
+	const followed = FOLLOWING.filter(
+		(option) => rest[option] === undefined && unfollowed[option] < unfollowed.pollInterval,
+	);
 	const settings: Settings = {
-		...DEFAULTS,
-		...profile,
-		...rest,
+		...unfollowed,
+		...Object.fromEntries(followed.map((option) => [option, unfollowed.pollInterval])),
 		collectors: collectorSettings(given, merged, nameOf),
 	};
+	for (const option of Object.keys(settings)) {
+		if (followed.some((other) => other === option)) origins[option] = 'derived: the poll interval';
+		else if (origins[option] === undefined)
+			origins[option] = option in profile ? 'profile antrea' : 'default';
+	}
 	checkBounds(settings, merged, nameOf);
-	return settings;
+	const collectorOrigins = settings.collectors.map((collector, index) =>
+		originsOf(collector, collectors?.[index] ?? {}, given, origins),
+	);
+	return { settings, origins, collectorOrigins };
 }
 
 /** A list for `setPods`, checked as the option `pods` is. Throws `OptionError` for the first thing that cannot be used. */
 export function resolvePods(pods: unknown): Pod[] {
-	return checked(podsSchema, pods, (path) => pathText(['pods', ...path], (option) => option));
+	return check(podsSchema, pods, (path) => pathText(['pods', ...path], (option) => option));
 }
 
-function pathText(path: readonly PropertyKey[], nameOf: (option: string) => string): string {
-	return path.reduce<string>((name, key, depth) => {
-		if (depth === 0) return nameOf(String(key));
-		return typeof key === 'number' ? `${name}[${key}]` : `${name}.${String(key)}`;
-	}, '');
+/** Programs without a compiler pass anything. */
+export function checkObject(options: unknown): void {
+	if (typeof options !== 'object' || options === null || Array.isArray(options))
+		throw new OptionError('options', options, 'an object of options');
 }
 
-function checked<T extends z.ZodType>(
-	schema: T,
-	value: unknown,
-	nameOf: (path: readonly PropertyKey[]) => string,
-): z.output<T> {
-	const outcome = schema.safeParse(value, { reportInput: true });
-	if (outcome.success) return outcome.data;
-	const issue = outcome.error.issues[0];
-	if (issue?.code === 'unrecognized_keys') {
-		const path = nameOf([...issue.path, issue.keys[0] ?? '']);
-		throw new OptionError(
-			path,
-			(issue.input as Record<string, unknown> | undefined)?.[issue.keys[0] ?? ''],
-			'no option of this name',
-		);
-	}
-	throw new OptionError(
-		nameOf(issue?.path ?? []) || 'options',
-		issue?.input,
-		issue?.message ?? 'another value',
-	);
-}
+/** As they are given, so that they pass the same checks. */
+const DEFAULTS = withoutUndefined(
+	check(
+		schemas.text.all,
+		{
+			...Object.fromEntries(Object.entries(ROWS).map(([name, row]) => [name, row.default])),
+			zones: [],
+			families: ['ipv4', 'ipv6'],
+			exclude: [],
+		},
+		(path) => path.join('.'),
+	),
+) as Pick<Settings, Defaulted>;
 
-function checkBounds(
-	settings: Settings,
-	raw: Record<string, unknown>,
-	nameOf: (path: string[]) => string,
-): void {
-	const fail = (option: keyof Settings, expected: string): never => {
-		throw new OptionError(nameOf([option]), raw[option] ?? `${settings[option]}ms`, expected);
+function checkBounds(settings: Settings, raw: Record<string, unknown>, nameOf: NameOf): void {
+	const fail = (option: OptionName, expected: string, ...inside: number[]): never => {
+		const got = raw[option] as unknown[] | undefined;
+		const [place] = inside;
+		throw new OptionError(nameOf([option, ...inside]), place === undefined ? got : got?.[place], expected);
 	};
 	if (settings.pollInterval < 100) fail('pollInterval', 'at least 100ms');
 	if (settings.profile === 'antrea' && settings.zones.length === 0)
 		fail('zones', "at least one zone, or none given for the antrea profile's own");
+	if (settings.fields !== undefined) {
+		if (settings.profile === 'antrea')
+			fail('fields', 'the standard profile beside it: the antrea profile has elements of its own');
+		const wrong = wrongFields(settings.fields);
+		if (wrong?.place !== undefined) fail('fields', wrong.expected, wrong.place);
+		if (wrong !== undefined) fail('fields', wrong.expected);
+	}
 	if (settings.pods !== undefined && !haveNames(settings)) fail('fields', EXPECTED_FIELDS);
-	for (const option of ['activeTimeout', 'idleTimeout'] as const) {
+	for (const option of FOLLOWING) {
 		if (settings[option] < settings.pollInterval)
-			fail(option, `at least the poll interval, ${settings.pollInterval}ms`);
+			fail(option, `at least the poll interval, ${formatDuration(settings.pollInterval)}`);
 	}
 }
 

@@ -5,69 +5,49 @@
  * use is an error: somebody who gives authorities and writes `tcp://` would otherwise send in the clear.
  */
 import { OptionError } from '../errors.ts';
+import { check, duration, type NameOf, object } from './checks.ts';
+import { type CollectorRow, collectorTable, type ParsedCollector } from './collector_table.ts';
 import { isFolder } from './folder.ts';
-import { isPemText } from './pem.ts';
-import type { Parsed, ParsedCollector } from './schema.ts';
+import type { Parsed } from './table.ts';
 import { formatTarget, type Target } from './target.ts';
 
-type Required_<T, K extends keyof T> = { [P in K]-?: NonNullable<T[P]> };
+type Defaulted =
+	| 'minVersion'
+	| 'connectTimeout'
+	| 'stallTimeout'
+	| 'templateRefresh'
+	| 'templateRefreshPackets'
+	| 'flushInterval';
 
 /** One collector with everything set. Times in milliseconds. */
-export interface CollectorSettings
-	extends Pick<ParsedCollector, 'ca' | 'cert' | 'key' | 'crl' | 'serverName' | 'maxMessageSize' | 'rotate'>,
-		Required_<
-			ParsedCollector,
-			| 'name'
-			| 'minVersion'
-			| 'connectTimeout'
-			| 'stallTimeout'
-			| 'templateRefresh'
-			| 'templateRefreshPackets'
-			| 'options'
-			| 'flushInterval'
-		> {
-	target: Target;
-	reconnect: { initial: number; max: number };
-}
+export type CollectorSettings = Omit<
+	ParsedCollector,
+	'url' | 'name' | 'options' | 'reconnect' | Defaulted
+> & {
+	[K in 'name' | 'options' | Defaulted]: NonNullable<ParsedCollector[K]>;
+} & { target: Target; reconnect: { initial: number; max: number } };
 
-const DEFAULTS = {
-	minVersion: 'TLSv1.2',
-	connectTimeout: 10_000,
-	stallTimeout: 30_000,
-	templateRefresh: 600_000,
-	templateRefreshPackets: 20,
-	flushInterval: 5_000,
-} as const;
+export const COLLECTOR_ROWS: Readonly<Record<string, CollectorRow>> = collectorTable(duration(false));
+
+const DEFAULTS = check(
+	object(
+		Object.fromEntries(Object.entries(COLLECTOR_ROWS).map(([name, { schema }]) => [name, schema])),
+		'defaults',
+	),
+	Object.fromEntries(Object.entries(COLLECTOR_ROWS).map(([name, row]) => [name, row.default])),
+	(path) => path.join('.'),
+) as Pick<CollectorSettings, Defaulted>;
 const RECONNECT = { initial: 1_000, max: 60_000 };
 
 /** Octets of the flow aggregator's receive buffer over UDP: it ends in a panic when a longer message is cut there. */
 const AGGREGATOR_DATAGRAM = 1_024;
 
-const TLS: readonly Target['kind'][] = ['tls'];
-const STREAMS: readonly Target['kind'][] = ['tcp', 'tls'];
-/** Which transports use an option. One that is not here is used by all; a file is opened again after `reconnect`, too. */
-const USED_BY: Readonly<Partial<Record<keyof ParsedCollector, readonly Target['kind'][]>>> = {
-	ca: TLS,
-	cert: TLS,
-	key: TLS,
-	crl: TLS,
-	serverName: TLS,
-	minVersion: TLS,
-	connectTimeout: ['tcp', 'tls', 'udp'],
-	stallTimeout: STREAMS,
-	templateRefresh: ['udp'],
-	templateRefreshPackets: ['udp'],
-	rotate: ['file'],
-	flushInterval: ['file'],
-};
 const FOR_TLS = ['tlsCa', 'tlsCert', 'tlsKey', 'tlsServerName'] as const;
 
 /** Whether a collector of this kind uses the option. */
 export function isUsedBy(option: string, kind: Target['kind']): boolean {
-	return USED_BY[option as keyof ParsedCollector]?.includes(kind) ?? true;
+	return COLLECTOR_ROWS[option]?.usedBy?.includes(kind) ?? true;
 }
-
-export type NameOf = (path: readonly PropertyKey[]) => string;
 
 /** `raw`: the options as they were given, for complaints to quote. Throws `OptionError`. */
 export function collectorSettings(
@@ -78,7 +58,7 @@ export function collectorSettings(
 	const { collectors = [], tlsCa: ca, tlsCert: cert, tlsKey: key, tlsServerName: serverName } = given;
 	for (const option of FOR_TLS) {
 		if (given[option] !== undefined && !collectors.some(({ url }) => url.kind === 'tls'))
-			throw new OptionError(nameOf([option]), quotable(given[option]), 'a tls:// collector');
+			throw new OptionError(nameOf([option]), given[option], 'a tls:// collector');
 	}
 	const forTls = withoutUndefined({ ca, cert, key, serverName });
 	return collectors.map((collector, index) => {
@@ -95,7 +75,7 @@ export function collectorSettings(
 		if (index !== collectors.findIndex((other) => nameOfCollector(other) === name))
 			refuse([], name, 'a name that no other collector has');
 		for (const option of Object.keys(own)) {
-			if (!isUsedBy(option, target.kind)) refuse([option], quotable(rawOf(option)), expectedFor(option));
+			if (!isUsedBy(option, target.kind)) refuse([option], rawOf(option), expectedFor(option));
 		}
 		if (target.kind === 'file' && isFolder(target.path))
 			refuse(['url'], formatTarget(target), 'the path of a file, and this is a folder');
@@ -108,8 +88,8 @@ export function collectorSettings(
 			);
 		}
 		const settings: CollectorSettings = {
+			...withoutUndefined(DEFAULTS),
 			name,
-			...DEFAULTS,
 			options: given.profile !== 'antrea',
 			...(given.profile === 'antrea' && target.kind === 'udp' && { maxMessageSize: AGGREGATOR_DATAGRAM }),
 			...(target.kind === 'tls' && forTls),
@@ -130,16 +110,30 @@ export function collectorSettings(
 	});
 }
 
-/** `a tls:// collector`: what an option needs. */
-function expectedFor(option: string): string {
-	const kinds = USED_BY[option as keyof ParsedCollector] ?? [];
-	const texts = kinds.map((kind) => (kind === 'file' ? 'file:' : `${kind}://`));
-	return `a ${texts.join(' or ')} collector`;
+/** Where each of a collector's options came from; `origins` are those of the exporter's options. */
+export function originsOf(
+	settings: CollectorSettings,
+	own: object,
+	given: Pick<Parsed, 'profile' | (typeof FOR_TLS)[number]>,
+	origins: Readonly<Record<string, string>>,
+): Record<string, string> {
+	const { collectors = 'default' } = origins;
+	const originOf = (option: string) => {
+		if (option in own) return collectors;
+		const forTls = FOR_TLS.find((name) => name.toLowerCase() === `tls${option}`.toLowerCase());
+		if (forTls !== undefined && given[forTls] !== undefined) return origins[forTls] ?? collectors;
+		const ofProfile = option === 'options' || option === 'maxMessageSize';
+		return ofProfile && given.profile === 'antrea' ? 'profile antrea' : 'default';
+	};
+	const options = Object.keys(settings).filter((option) => option !== 'target');
+	return { url: collectors, ...Object.fromEntries(options.map((option) => [option, originOf(option)])) };
 }
 
-/** A key given as text is nobody's to read. */
-function quotable(value: unknown): unknown {
-	return typeof value === 'string' && isPemText(value) ? '(PEM text)' : value;
+/** `a tls:// collector`: what an option needs. */
+function expectedFor(option: string): string {
+	const kinds = COLLECTOR_ROWS[option]?.usedBy ?? [];
+	const texts = kinds.map((kind) => (kind === 'file' ? 'file:' : `${kind}://`));
+	return `a ${texts.join(' or ')} collector`;
 }
 
 function nameOfCollector(collector: ParsedCollector): string {

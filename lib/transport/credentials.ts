@@ -7,7 +7,7 @@ import { readFile } from 'node:fs/promises';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
 import { codeOf, messageOf } from '../errors.ts';
 import type { CollectorSettings } from '../options/options.ts';
-import { isPemText } from '../options/pem.ts';
+import { isPemText } from '../options/secrets.ts';
 
 const PARTS = ['ca', 'cert', 'key', 'crl'] as const;
 type Part = (typeof PARTS)[number];

@@ -1,12 +1,8 @@
 /** What travels through a session: parcels of messages, and sums of the records in them. */
 import type { NativeMessage } from '../core/native.ts';
+import type { Amount } from '../types.ts';
 
-/** Packets and octets: both directions of the flows together. */
-export interface Amount {
-	records: number;
-	packets: number;
-	octets: number;
-}
+export type { Amount };
 
 /** The messages of one batch in one session's format. */
 export interface Parcel {

@@ -150,7 +150,7 @@ export abstract class Session {
 			sentBytes: this.sentBytes,
 			sentMessages: this.wire.sentMessages,
 			exportedRecords: this.wire.exportedRecords,
-			exportedOctets: this.wire.exportedOctets,
+			settledBytes: this.wire.exportedOctets,
 			duplicateRecords: this.outbox.repeatedRecords,
 			connections: this.#connections,
 			certificateExpiry: this.certificateExpiry,

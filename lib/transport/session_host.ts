@@ -3,33 +3,7 @@ import type { NativeSession, OwnSession } from '../core/native.ts';
 import type { Amount, Parcel } from './parcel.ts';
 import type { Session } from './session.ts';
 
-/**
- * connecting → open ⇄ stalled → draining → closed, and from each but closed → backoff → connecting.
- * stalled: the window has been full for a second; the session takes nothing until all of it is settled.
- * draining: takes nothing more and closes when all is settled.
- */
-export type SessionState = 'connecting' | 'open' | 'stalled' | 'draining' | 'closed' | 'backoff';
-
-export interface SessionStats {
-	name: string;
-	state: SessionState;
-	/** Why the last connection ended, or null. */
-	lastError: string | null;
-	unsettledBytes: number;
-	sentBytes: number;
-	sentMessages: number;
-	exportedRecords: number;
-	exportedOctets: number;
-	/**
-	 * Records sent again, here or to another collector, although they may have arrived: all of their message had left
-	 * when the connection broke, and it was not acknowledged. Nobody can know more of them.
-	 */
-	duplicateRecords: number;
-	connections: number;
-	/** When the agent's own certificate for this collector ends, in milliseconds since 1970; null without one. */
-	certificateExpiry: number | null;
-	lost: Array<Amount & { reason: string }>;
-}
+export type { SessionState, SessionStats } from '../types.ts';
 
 export interface SessionHost {
 	/** The number of the compiled format with this message size. */

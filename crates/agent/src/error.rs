@@ -40,6 +40,12 @@ pub enum Error {
     /// More of the agent's own sessions than it can have.
     #[error("too many own sessions are registered: close some before opening more")]
     TooManyOwnSessions,
+    /// The kernel did not give its whole table.
+    #[error("the kernel did not give the whole table: connections may be missing, try again")]
+    IncompleteDump,
+    /// A panic, caught where its thread begins.
+    #[error("{0} stopped by an internal error")]
+    Internal(&'static str),
     /// The kernel thread has ended.
     #[error("the exporter is closed")]
     Closed,
@@ -50,11 +56,22 @@ impl Error {
     pub fn code(&self) -> &'static str {
         match self {
             Self::Netfilter(error) => error.code(),
-            Self::Selection(_) | Self::Names(_) | Self::Format(_) => "ERR_INVALID_OPTION",
+            Self::Selection(_) | Self::Names(_) | Self::Format(_) => "ERR_OPTION",
             Self::TooManyFormats(_) | Self::TooManyOwnSessions => "ERR_LIMIT",
             Self::UnknownFormat(_) | Self::FormatTwice(_) | Self::BatchSettled(_) => "ERR_USAGE",
             Self::System { .. } => "ERR_SYSTEM",
+            Self::IncompleteDump => "ERR_INCOMPLETE",
+            Self::Internal(_) => "ERR_INTERNAL",
             Self::Closed => "ERR_CLOSED",
         }
+    }
+
+    /// The system does not let this process read connections: trying again later does not help.
+    pub(crate) fn is_permission(&self) -> bool {
+        use netfilter::Error::{NetnsPermission, Permission};
+        matches!(
+            self,
+            Self::Netfilter(Permission { .. } | NetnsPermission { .. })
+        )
     }
 }

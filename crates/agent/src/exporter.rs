@@ -15,7 +15,9 @@ use crate::export::{BatchId, EncodedBatch, Export};
 use crate::kernel::notice::Notice;
 use crate::kernel::own_sessions::OwnSession;
 use crate::kernel::shared::{KernelStats, Shared};
-use crate::kernel::thread::{self as kernel_thread, KernelSide};
+use crate::kernel::side::KernelSide;
+use crate::kernel::sockets::{Netlink, Sockets};
+use crate::kernel::thread as kernel_thread;
 use crate::names::{NameSet, NamesConfig, NamesStats, Naming};
 use crate::selection::Selection;
 use crate::{Error, now};
@@ -81,6 +83,15 @@ impl Exporter {
     /// until [`Exporter::notices`] has been called. Fails with `ERR_PERMISSION` where netlink may not be used; a
     /// module or a namespace that is not there yet is retried at each poll.
     pub fn start(config: Config, wake: Box<dyn Fn() + Send + Sync>) -> Result<Self, Error> {
+        Self::start_on(Netlink, config, wake)
+    }
+
+    /// [`Exporter::start`] on other sockets than the kernel's.
+    pub fn start_on(
+        sockets: impl Sockets,
+        config: Config,
+        wake: Box<dyn Fn() + Send + Sync>,
+    ) -> Result<Self, Error> {
         config.selection.check()?;
         let selection = config.selection.without_repeats();
         let max_connections = config
@@ -106,6 +117,7 @@ impl Exporter {
         })?;
         let shared = Arc::new(shared);
         let side = KernelSide {
+            sockets,
             selection,
             netns: config.netns,
             retry_timeout: config.poll_retry_timeout,
@@ -164,7 +176,7 @@ impl Exporter {
 
     /// Milliseconds from now until a record is due; 0 when one is; None when nothing waits for a time.
     pub fn next_deadline_ms(&self) -> Option<u64> {
-        let deadline = self.shared.table().next_deadline()?;
+        let deadline = self.shared.next_deadline()?;
         Some(deadline.saturating_sub(now().monotonic_ms))
     }
 
@@ -176,6 +188,7 @@ impl Exporter {
     ) -> Result<Option<EncodedBatch>, Error> {
         let batch = {
             let mut table = self.shared.table();
+            self.shared.taking();
             let names = self.shared.names();
             self.export
                 .take_batch(&mut table, &names, formats, max_records, now())

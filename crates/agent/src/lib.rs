@@ -12,11 +12,13 @@ mod export;
 mod exporter;
 mod kernel;
 mod names;
+mod os;
 mod selection;
+mod session_socket;
 mod state_file;
 
 pub use clock::now;
-pub use dump::{Dumped, dump};
+pub use dump::{DumpPart, DumpTask, Dumped, dump};
 pub use error::Error;
 pub use export::format::{FormatId, FormatSpec, ProfileName};
 pub use export::{Amount, BatchId, EncodedBatch};
@@ -24,8 +26,10 @@ pub use exporter::{Config, Exporter, Stats};
 pub use kernel::notice::{Notice, PollSummary};
 pub use kernel::own_sessions::OwnSession;
 pub use kernel::shared::KernelStats;
+pub use kernel::sockets::{DumpSource, EventSource, Heard, Netlink, RequestSocket, Sockets};
 pub use names::{
     Egress, LabelBits, NameSet, NamesConfig, NamesError, NamesStats, Networks, PathKey, Pod, Pods,
     PolicyRule, PolicyRules, Prefixes, RuleLabels, Service, Services,
 };
 pub use selection::{Network, Selection, SelectionError};
+pub use session_socket::{Progress, SessionSocket};

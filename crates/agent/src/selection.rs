@@ -13,7 +13,7 @@ use netfilter::{Connection, Family, Filter, Masked};
 pub struct Selection {
     /// None: both families.
     pub family: Option<Family>,
-    /// Empty: every zone. A zone matches when it is that of either direction, as the kernel's filter does.
+    /// Empty: every zone. Zones match by [`netfilter::zone_id`], as the kernel's filter does.
     pub zones: Vec<u16>,
     /// IANA protocol numbers. None: every protocol. Never an empty list: see [`Selection::check`].
     pub protocols: Option<Vec<u8>>,
@@ -56,6 +56,12 @@ impl Selection {
         Ok(())
     }
 
+    /// The one family among these, however often it is named; None where there are both, or none: all are selected then.
+    pub fn family_of(families: &[Family]) -> Option<Family> {
+        let first = families.first().copied();
+        first.filter(|first| families.iter().all(|family| family == first))
+    }
+
     /// The same selection with each zone once: a zone is a scope, which is dumped and counted by itself.
     pub(crate) fn without_repeats(mut self) -> Self {
         self.zones.sort_unstable();
@@ -75,19 +81,17 @@ impl Selection {
 
     /// Whether a mark is selected. It can change while a connection lives.
     pub fn marks(&self, mark: u32) -> bool {
-        self.mark
-            .is_none_or(|wanted| mark & wanted.mask == wanted.value)
+        self.mark.is_none_or(|wanted| wanted.matches(mark))
     }
 
-    /// The place among the selected zones of the first one that is either direction's; 0 when all zones are
-    /// selected, None when this one is not.
+    /// The place among the selected zones of the zone of a connection with these on its sides; 0 when all zones are
+    /// selected, None when its is not.
     pub(crate) fn scope(&self, zone: u16, reply_zone: u16) -> Option<usize> {
         if self.zones.is_empty() {
             return Some(0);
         }
-        self.zones
-            .iter()
-            .position(|&selected| selected == zone || selected == reply_zone)
+        let zone = netfilter::zone_id(zone, reply_zone);
+        self.zones.iter().position(|&selected| selected == zone)
     }
 
     /// Whether the family, the protocol and the addresses of `connection` are selected. They never change while it
@@ -200,6 +204,16 @@ mod tests {
                 Err(SelectionError::Network(text.to_owned()))
             );
         }
+    }
+
+    #[test]
+    fn a_family_that_is_named_twice_is_the_only_one() {
+        let (v4, v6) = (Family::Ipv4, Family::Ipv6);
+        assert_eq!(Selection::family_of(&[v4]), Some(v4));
+        assert_eq!(Selection::family_of(&[v4, v4]), Some(v4));
+        assert_eq!(Selection::family_of(&[v6, v6, v6]), Some(v6));
+        assert_eq!(Selection::family_of(&[v4, v6, v4]), None);
+        assert_eq!(Selection::family_of(&[]), None);
     }
 
     #[test]

@@ -4,8 +4,9 @@
 //! boot id, time of writing), entries of fixed size, the number of entries, and a CRC-32 of all before it. It is
 //! written beside the old one and renamed over it, so that a crash leaves one or the other, whole.
 
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use crc32fast::Hasher;
@@ -13,6 +14,7 @@ use flow_table::StateEntry;
 
 mod entry;
 pub(crate) mod keeper;
+mod saving;
 
 use entry::{ENTRY_LEN, Reader, decode, encode};
 
@@ -162,7 +164,8 @@ fn check_sum(
     Ok(())
 }
 
-/// A file being written. Until [`Writer::finish`] has returned the former one stands.
+/// A file being written. Until [`Writer::finish`] has returned the former one stands; what was written of one that is given
+/// up, or fails, goes with it.
 pub(crate) struct Writer {
     path: PathBuf,
     part: PathBuf,
@@ -172,16 +175,30 @@ pub(crate) struct Writer {
 }
 
 impl Writer {
-    /// Begins `path.part` beside `path`, in the same folder, because a rename does not cross file systems.
+    /// Begins `path.part` beside `path`, in the same folder, because a rename does not cross file systems. Connections are
+    /// nobody's business but the owner's: mode 0600.
     pub(crate) fn new(path: &Path, boot: [u8; 16], now_ns: u64) -> Result<Self, StateFileError> {
         let mut part = path.as_os_str().to_owned();
         part.push(".part");
         let part = PathBuf::from(part);
-        let file = File::create(&part).map_err(|source| StateFileError::Io {
+        let failed = |operation, source| StateFileError::Io {
             path: part.clone(),
-            operation: "create",
+            operation,
             source,
-        })?;
+        };
+        // What a crash has left may be readable by others, and a link to elsewhere is none of ours.
+        match fs::remove_file(&part) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(failed("remove", error));
+            }
+            _ => {}
+        }
+        let file = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(&part)
+            .map_err(|source| failed("create", source))?;
         let file = BufWriter::with_capacity(64 * 1024, file);
         let mut writer = Self {
             path: path.to_owned(),
@@ -238,6 +255,13 @@ impl Writer {
             operation,
             source,
         }
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        // After the renaming there is none.
+        let _ = fs::remove_file(&self.part);
     }
 }
 

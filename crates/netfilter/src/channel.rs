@@ -63,11 +63,8 @@ pub(crate) struct Channel {
 }
 
 impl Channel {
-    pub(crate) fn open(
-        operation: &'static str,
-        options: SocketOptions,
-        groups: Groups,
-    ) -> Result<Self, Error> {
+    /// A socket that hears answers, and nothing else before [`Self::join`].
+    pub(crate) fn open(operation: &'static str, options: SocketOptions) -> Result<Self, Error> {
         let failed = |source| Error::from_io(operation, source);
         let socket =
             NlSocket::connect(NlFamily::Netfilter, None, Groups::empty()).map_err(failed)?;
@@ -79,9 +76,13 @@ impl Channel {
         }
         sockopt::set_socket_timeout(descriptor(&socket), sockopt::Timeout::Recv, Some(SLICE))
             .map_err(|errno| failed(errno.into()))?;
-        // Groups are joined last, so that their messages find the buffer at its full size.
-        socket.add_mcast_membership(groups).map_err(failed)?;
         Ok(Self { socket, options })
+    }
+
+    /// Joins groups: the last step, so that their messages find the buffer at its full size and the filter in place.
+    pub(crate) fn join(&self, operation: &'static str, groups: Groups) -> Result<(), Error> {
+        let joined = self.socket.add_mcast_membership(groups);
+        joined.map_err(|source| Error::from_io(operation, source))
     }
 
     pub(crate) fn cancelled(&self) -> bool {

@@ -8,6 +8,7 @@ use crate::malformed::{Malformed, Problem};
 use crate::message::NFGENMSG;
 use crate::state::{ProtocolState, Status};
 use crate::tuple::{Family, Tuple};
+use crate::zone::zone_id;
 
 /// Attribute types of a conntrack message.
 pub(crate) mod cta {
@@ -210,6 +211,13 @@ impl<'a> Connection<'a> {
     #[must_use]
     pub fn reply_zone(&self) -> u16 {
         self.zone.or(self.reply.zone).unwrap_or(0)
+    }
+
+    /// The id of its zone, whichever directions it holds for; 0 without one. See [`zone_id`].
+    #[must_use]
+    #[inline]
+    pub fn zone_id(&self) -> u16 {
+        zone_id(self.original_zone(), self.reply_zone())
     }
 }
 

@@ -14,7 +14,7 @@ use crate::connection::Connection;
 use crate::error::Error;
 use crate::filter::Filter;
 use crate::malformed::Malformed;
-use crate::message::{Messages, flag, kind};
+use crate::message::{Message, Messages, flag, kind};
 use crate::socket::ConntrackSocket;
 
 const OPERATION: &str = "dump the connection table";
@@ -91,10 +91,19 @@ impl DumpState {
                 if message.sequence == self.sequence
                     && matches!(message.kind, kind::DONE | kind::ERROR) =>
             {
+                self.look_at_flags(&message);
                 self.end(message.errno());
                 true
             }
             _ => false,
+        }
+    }
+
+    /// Of any message of this dump.
+    #[inline(always)]
+    fn look_at_flags(&mut self, message: &Message<'_>) {
+        if message.flags & flag::DUMP_INTR != 0 {
+            self.incomplete(Incomplete::Interrupted);
         }
     }
 
@@ -142,9 +151,7 @@ impl DumpState {
             if message.sequence != self.sequence {
                 continue;
             }
-            if message.flags & flag::DUMP_INTR != 0 {
-                self.incomplete(Incomplete::Interrupted);
-            }
+            self.look_at_flags(&message);
             match message.kind {
                 kind::CT_NEW => match place.read(message.payload) {
                     Ok(()) if self.filter.matches(place) => {

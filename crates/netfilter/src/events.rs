@@ -15,28 +15,31 @@ use crate::error::Error;
 use crate::listener::{Heard, Listener};
 use crate::malformed::Malformed;
 use crate::message::{Message, flag, kind};
+use crate::os::attach_filter;
+use crate::updates::Updates;
 
 /// Which events are wanted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct EventGroups {
     /// NFNLGRP_CONNTRACK_NEW.
     pub new: bool,
-    /// NFNLGRP_CONNTRACK_UPDATE: state, mark or labels changed. Counters never cause one.
-    pub update: bool,
+    /// Of NFNLGRP_CONNTRACK_UPDATE: state, mark or labels changed. Counters never cause one.
+    pub updates: Updates,
     /// NFNLGRP_CONNTRACK_DESTROY.
     pub destroy: bool,
 }
 
 impl EventGroups {
-    /// All three.
+    /// All that happens.
     pub const ALL: Self = Self {
         new: true,
-        update: true,
+        updates: Updates::All,
         destroy: true,
     };
 
     fn numbers(self) -> Groups {
-        let wanted = [(self.new, 1), (self.update, 2), (self.destroy, 3)];
+        let update = self.updates != Updates::None;
+        let wanted = [(self.new, 1), (update, 2), (self.destroy, 3)];
         let numbers: Vec<u32> = wanted
             .into_iter()
             .filter_map(|(wanted, number)| wanted.then_some(number))
@@ -61,7 +64,7 @@ impl Default for EventOptions {
         Self {
             receive_buffer: 8 * 1024 * 1024,
             groups: EventGroups {
-                update: false,
+                updates: Updates::None,
                 ..EventGroups::ALL
             },
         }
@@ -128,8 +131,15 @@ impl EventSocket {
             receive_buffer: Some(options.receive_buffer),
             ..SocketOptions::default()
         };
-        let groups = options.groups.numbers();
-        let channel = Channel::open("listen to conntrack events", socket, groups)?;
+        let EventOptions { groups, .. } = options;
+        let operation = "listen to conntrack events";
+        let channel = Channel::open(operation, socket)?;
+        // The filter first: no message comes that it has not seen.
+        if let Some(program) = groups.updates.program() {
+            attach_filter(channel.as_fd(), &program)
+                .map_err(|source| Error::from_io(operation, source))?;
+        }
+        channel.join(operation, groups.numbers())?;
         Ok(Self {
             listener: Listener::new(channel, "receive conntrack events"),
             counts: EventCounts::default(),
@@ -175,11 +185,23 @@ impl AsFd for EventSocket {
 }
 
 /// The events of one datagram; malformed ones are skipped and counted.
-pub struct Events<'a>(Datagram<'a, EventCounts>);
+pub struct Events<'a> {
+    datagram: Datagram<'a, EventCounts>,
+    octets: usize,
+}
 
 impl<'a> Events<'a> {
     pub(crate) fn new(datagram: &'a [u8], counts: &'a mut EventCounts) -> Self {
-        Self(Datagram::new(datagram, counts))
+        Self {
+            octets: datagram.len(),
+            datagram: Datagram::new(datagram, counts),
+        }
+    }
+
+    /// The datagram's length.
+    #[must_use]
+    pub fn octets(&self) -> usize {
+        self.octets
     }
 }
 
@@ -187,7 +209,7 @@ impl<'a> Iterator for Events<'a> {
     type Item = Event<'a>;
 
     fn next(&mut self) -> Option<Event<'a>> {
-        self.0.next()
+        self.datagram.next()
     }
 }
 

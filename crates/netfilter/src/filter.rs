@@ -63,7 +63,7 @@ pub struct TupleFilter {
 pub struct Filter {
     /// One address family.
     pub family: Option<Family>,
-    /// Entries of this zone, whichever directions it holds for; 0: entries without any zone.
+    /// Entries of this zone by [`zone_id`](crate::zone_id): whichever directions it holds for; 0: entries without any.
     pub zone: Option<u16>,
     /// On CTA_MARK as it is now.
     pub mark: Option<Masked>,
@@ -79,7 +79,7 @@ impl Filter {
     #[inline]
     pub fn matches(&self, connection: &Connection<'_>) -> bool {
         self.family.is_none_or(|family| family == connection.family)
-            && self.zone.is_none_or(|zone| zone == any_zone(connection))
+            && self.zone.is_none_or(|zone| zone == connection.zone_id())
             && self.mark.is_none_or(|mark| mark.matches(connection.mark))
             && self
                 .status
@@ -201,15 +201,6 @@ impl TupleFilter {
             filter.attribute(2, &0u32.to_ne_bytes());
         });
     }
-}
-
-/// The id of an entry's zone, whichever directions it holds for; 0 without one. An entry has at most one zone.
-fn any_zone(connection: &Connection<'_>) -> u16 {
-    connection
-        .zone
-        .or(connection.original.zone)
-        .or(connection.reply.zone)
-        .unwrap_or(0)
 }
 
 #[cfg(test)]

@@ -29,8 +29,11 @@ mod stats;
 pub mod sysctl;
 #[cfg(feature = "testing")]
 pub mod testing;
+mod timeouts;
 pub mod tracking;
 mod tuple;
+mod updates;
+mod zone;
 
 pub use channel::SocketOptions;
 pub use connection::{Connection, Counters};
@@ -46,4 +49,7 @@ pub use plan::ZonePlan;
 pub use socket::ConntrackSocket;
 pub use state::{ProtocolState, Status};
 pub use stats::Counts;
+pub use timeouts::Timeouts;
 pub use tuple::{Family, Tuple};
+pub use updates::Updates;
+pub use zone::zone_id;

@@ -9,7 +9,6 @@ mod packet;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
-use neli::utils::Groups;
 pub use packet::{LoggedPacket, PacketHeader};
 
 use crate::channel::{Channel, SocketOptions};
@@ -99,7 +98,7 @@ impl NflogSocket {
             receive_buffer: Some(options.receive_buffer),
             ..SocketOptions::default()
         };
-        let channel = Channel::open(OPERATION, socket, Groups::empty())?;
+        let channel = Channel::open(OPERATION, socket)?;
         let mut listener = Listener::new(channel, OPERATION);
         configure(&mut listener, options, 1, |config| {
             config.u8(1, 1); // NFULA_CFG_CMD: NFULNL_CFG_CMD_BIND

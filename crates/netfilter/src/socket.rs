@@ -3,8 +3,6 @@
 //! Read [`ConntrackSocket`] and [`crate::Dump`] first. Requests leave through [`ConntrackSocket::dump`],
 //! [`ConntrackSocket::lookup`] and [`ConntrackSocket::counts`]; answers come back in the socket's one receive buffer.
 
-use neli::utils::Groups;
-
 use crate::channel::{BUFFER, Channel, NotReceived, SocketOptions};
 use crate::dump::{Dump, DumpState};
 use crate::error::Error;
@@ -38,7 +36,7 @@ impl ConntrackSocket {
     /// As [`Self::open`].
     pub fn open_with(options: SocketOptions) -> Result<Self, Error> {
         Ok(Self {
-            channel: Channel::open("open a conntrack socket", options, Groups::empty())?,
+            channel: Channel::open("open a conntrack socket", options)?,
             buffer: vec![0; BUFFER].into_boxed_slice(),
             request: Request::new(),
             sequence: 0,

@@ -13,6 +13,7 @@ pub mod decoders;
 mod entry;
 mod namespace;
 mod packet;
+mod policy;
 mod tuples;
 
 pub use capture::{
@@ -22,4 +23,5 @@ pub use capture::{
 pub use entry::{Entry, Maker, Zone};
 pub use namespace::{in_namespace, in_tracked_namespace, nft, on_namespace_thread, run, track};
 pub use packet::{icmp_echo, send_ip, tcp_exchange, udp_exchange};
+pub use policy::add_timeout_policy;
 pub use tuples::{address, numbered, tuple};

@@ -11,11 +11,27 @@ use crate::channel::{BUFFER, Channel, SocketOptions};
 use crate::error::Error;
 use crate::message::{Messages, flag, kind};
 use crate::request::{Head, Request};
+use crate::sysctl;
 
 const TABLE: &str = "conntrack_ipfix";
 const NFPROTO_INET: u8 = 1;
 const NF_TABLES: u16 = 10;
 const APPEND: u16 = 0x800;
+
+/// Makes the calling thread's network namespace one whose connections can be exported: loopback up, [`enable`], and
+/// accounting and timestamps on for what comes from now on.
+///
+/// # Errors
+/// [`Error::Sysctl`] where a setting may not be written or conntrack is not there, [`Error::Permission`] without
+/// CAP_NET_ADMIN, [`Error::Netlink`] on a kernel without nf_tables.
+pub fn prepare() -> Result<(), Error> {
+    // Before the rule: a connection is counted if accounting was on when it began.
+    for setting in ["acct", "timestamp"] {
+        sysctl::write(&format!("netfilter/nf_conntrack_{setting}"), 1)?;
+    }
+    enable()?;
+    loopback_up()
+}
 
 /// Adds the table `inet conntrack_ipfix` with one output chain whose only rule loads `ct state`: from then on every
 /// connection that leaves a local socket, loopback included, is tracked in the calling thread's network namespace.
@@ -74,7 +90,7 @@ fn add_rule(
     describe_chain: impl FnOnce(&mut Request),
     write_expressions: impl FnOnce(&mut Request),
 ) -> Result<(), Error> {
-    let channel = Channel::open(operation, SocketOptions::default(), Groups::empty())?;
+    let channel = Channel::open(operation, SocketOptions::default())?;
     let mut request = Request::new();
     let batch = |kind, sequence| Head {
         kind,

@@ -11,7 +11,7 @@ use std::time::Duration;
 use netfilter::testing::{self, Entry, Maker, address, in_tracked_namespace, numbered, tuple};
 use netfilter::{
     Connection, ConntrackSocket, Counters, EventGroups, EventKind, EventOptions, EventSocket,
-    ProtocolState, Received,
+    ProtocolState, Received, Updates,
 };
 
 const WAIT: Option<Duration> = Some(Duration::from_millis(500));
@@ -93,7 +93,7 @@ fn destroy_carries_the_last_counters() {
             1 << 20,
             EventGroups {
                 new: false,
-                update: false,
+                updates: Updates::None,
                 destroy: true,
             },
         );
@@ -119,6 +119,94 @@ fn destroy_carries_the_last_counters() {
             counters(1, 248),
         );
         assert_eq!(told, [expected]);
+    });
+}
+
+/// A socket that hears all, and one whose filter the kernel applies, on the same connections: TCP on both families from SYN
+/// to TIME_WAIT, UDP both ways, marks set, changed and taken away, labels, and SCTP up to CLOSED.
+#[test]
+fn of_the_updates_the_kernel_sends_those_that_matter_and_everything_else() {
+    in_tracked_namespace(|| {
+        let listen = |updates| {
+            let groups = EventGroups {
+                updates,
+                ..EventGroups::ALL
+            };
+            listen(1 << 20, groups)
+        };
+        let mut all = listen(Updates::All);
+        let mut closing = listen(Updates::Closing);
+        let mut or_marked = listen(Updates::ClosingOrMarked);
+
+        testing::tcp_exchange(address("127.0.0.1:5001"), 5000, 700);
+        testing::tcp_exchange(address("[::1]:5002"), 3, 9000);
+        let udp = (address("127.0.0.1:6001"), address("127.0.0.1:6002"));
+        testing::udp_exchange(udp.0, udp.1, 100, Some(10));
+        let mut maker = Maker::open().unwrap();
+        let (sctp, plain) = (
+            Entry::new(tuple("10.0.0.1:1000", "10.0.0.2:2905", 132)),
+            Entry::new(tuple("10.0.0.1:1000", "10.0.0.2:53", 17)),
+        );
+        maker.create([sctp.clone(), plain.clone()]).unwrap();
+        for mark in [5, 6, 0] {
+            maker
+                .update([Entry {
+                    mark,
+                    ..plain.clone()
+                }])
+                .unwrap();
+        }
+        let labels = Some([3; 16]);
+        maker
+            .update([Entry {
+                labels,
+                ..plain.clone()
+            }])
+            .unwrap();
+        for state in [5, 7, 1] {
+            let protocol_state = ProtocolState::Sctp(state);
+            maker
+                .update([Entry {
+                    protocol_state,
+                    ..sctp.clone()
+                }])
+                .unwrap();
+        }
+        maker.flush().unwrap();
+
+        let over = |state| {
+            let over = [
+                ProtocolState::Tcp(7),
+                ProtocolState::Tcp(8),
+                ProtocolState::Sctp(1),
+            ];
+            over.contains(&state)
+        };
+        let told = |socket: &mut EventSocket| {
+            let mut told = Vec::new();
+            let overruns = drain(socket, |kind, it| {
+                told.push((kind, it.original, it.protocol_state, it.mark));
+            });
+            assert_eq!(overruns, 0);
+            told
+        };
+        let everything = told(&mut all);
+        let updates = everything.iter().filter(|it| it.0 == EventKind::Update);
+        assert!(updates.count() > 12, "{everything:#?}");
+        let mut expected = everything.clone();
+        expected.retain(|(kind, _, state, _)| *kind != EventKind::Update || over(*state));
+        let heard = told(&mut closing);
+        assert_eq!(heard, expected);
+        let ends = heard.iter().filter(|it| it.0 == EventKind::Update);
+        assert_eq!(ends.count(), 3, "two of TCP, one of SCTP: {heard:#?}");
+
+        let heard = told(&mut or_marked);
+        let marks = heard
+            .iter()
+            .filter(|it| it.0 == EventKind::Update && !over(it.2));
+        let marks: Vec<u32> = marks.map(|it| it.3).collect();
+        // The last three: a change over netlink names the mark, so that the kernel tells it.
+        assert_eq!(marks, [5, 6, 0, 0, 0, 0], "{heard:#?}");
     });
 }
 

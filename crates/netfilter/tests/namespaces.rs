@@ -12,7 +12,7 @@ use std::thread;
 
 use netfilter::netns::{Netns, NetnsIdentity};
 use netfilter::nflog::{NflogOptions, NflogSocket};
-use netfilter::testing::{Entry, Maker, in_namespace, numbered};
+use netfilter::testing::{Entry, Maker, address, dump, in_namespace, numbered, udp_exchange};
 use netfilter::{ConntrackSocket, EventOptions, EventSocket, Filter, Query, sysctl, tracking};
 use rustix::thread::{CapabilitySet, CapabilitySets, capabilities, set_capabilities};
 
@@ -80,6 +80,23 @@ fn a_thread_enters_by_process_or_path_and_reads_tables_and_settings_there() {
                 );
             }
         });
+    });
+}
+
+#[test]
+fn a_namespace_that_was_prepared_tracks_counts_and_dates_its_connections() {
+    in_namespace(|| {
+        tracking::prepare().unwrap();
+        udp_exchange(
+            address("127.0.0.1:6001"),
+            address("127.0.0.1:6002"),
+            100,
+            None,
+        );
+        let (entries, _) = dump(&Filter::default(), |it| {
+            (it.original_counters.unwrap().octets, it.start.is_some())
+        });
+        assert_eq!(entries, [(128, true)]);
     });
 }
 

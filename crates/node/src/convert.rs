@@ -141,10 +141,7 @@ pub fn selection(selection: &NativeSelection) -> Result<(Selection, Option<Netns
         })
         .collect();
     let selection_of_agent = Selection {
-        family: match families.as_slice() {
-            [family] => Some(*family),
-            _ => None,
-        },
+        family: Selection::family_of(&families),
         zones: zones?,
         protocols: protocols.transpose()?,
         mark: selection.mark.as_ref().map(masked),
@@ -272,7 +269,7 @@ pub fn losses(losses: &Losses) -> Vec<NativeLoss> {
         .collect()
 }
 
-const INVALID: &str = "ERR_INVALID_OPTION";
+const INVALID: &str = "ERR_OPTION";
 
 pub fn invalid(what: &str, got: &str, expected: &str) -> napi::Error<crate::errors::Code> {
     error(INVALID, format!("{what}: got '{got}', expected {expected}"))

@@ -34,18 +34,5 @@ pub fn version() -> &'static str {
 /// accounting and timestamps on, loopback up. For a namespace that was made for it: it changes settings.
 #[napi(catch_unwind)]
 pub fn enable_tracking() -> errors::Result<()> {
-    for setting in ["acct", "timestamp"] {
-        std::fs::write(
-            format!("/proc/sys/net/netfilter/nf_conntrack_{setting}"),
-            "1",
-        )
-        .map_err(|error| {
-            errors::error(
-                "ERR_SYSTEM",
-                format!("turn on net.netfilter.nf_conntrack_{setting}: {error}"),
-            )
-        })?;
-    }
-    netfilter::tracking::enable().map_err(errors::netfilter)?;
-    netfilter::tracking::loopback_up().map_err(errors::netfilter)
+    netfilter::tracking::prepare().map_err(errors::netfilter)
 }

@@ -1,12 +1,10 @@
-//! What the kernel knows of a socket that Node owns.
+//! `NativeSocket`: what the kernel knows of a socket that Node owns.
 
-use std::os::fd::OwnedFd;
-use std::time::Duration;
-
+use agent::SessionSocket;
 use napi_derive::napi;
 
 use crate::convert::count;
-use crate::errors::{Result, error};
+use crate::errors::{self, Result, error};
 
 /// How far TCP has come with the octets written to a socket, each counted from the connection's first.
 #[napi(object)]
@@ -21,7 +19,7 @@ pub struct NativeProgress {
 /// Node has closed its own. It holds back the FIN: close it in the same turn as the socket.
 #[napi]
 pub struct NativeSocket {
-    descriptor: Option<OwnedFd>,
+    socket: Option<SessionSocket>,
 }
 
 #[napi]
@@ -29,141 +27,44 @@ impl NativeSocket {
     /// Duplicates `fd`, with close-on-exec.
     #[napi(constructor, catch_unwind)]
     pub fn new(fd: i32) -> Result<Self> {
-        let descriptor =
-            ioctl::duplicate(fd).map_err(|errno| system("duplicate the socket", errno))?;
+        let socket = SessionSocket::duplicate(fd).map_err(errors::agent)?;
         Ok(Self {
-            descriptor: Some(descriptor),
+            socket: Some(socket),
         })
     }
 
-    /// How far the octets of a TCP client's socket have come (TCP_INFO, SIOCOUTQ; tcp(7)). Also answers after
-    /// the connection was reset, for the state in which it ended.
+    /// How far the octets of a TCP client's socket have come. Also answers after the connection was reset, for
+    /// the state in which it ended.
     #[napi(catch_unwind)]
     pub fn progress(&self) -> Result<NativeProgress> {
-        let socket = self.open()?;
-        // Asked for first: an acknowledgement in between makes `sent` too great then, never too small.
-        let queued =
-            ioctl::outq(socket).map_err(|errno| system("ask for unacknowledged octets", errno))?;
-        let info = ioctl::tcp_info(socket).ok_or_else(|| {
-            error(
-                "ERR_SYSTEM",
-                "the kernel does not tell a connection's progress",
-            )
-        })?;
-        // The kernel counts the SYN, too.
-        let acknowledged = info.tcpi_bytes_acked.saturating_sub(1);
-        let waiting = u64::try_from(queued).unwrap_or(0);
-        let sent = (acknowledged + waiting).saturating_sub(u64::from(info.tcpi_notsent_bytes));
+        let progress = self.open()?.progress().map_err(errors::agent)?;
         Ok(NativeProgress {
-            acknowledged: count(acknowledged),
-            sent: count(sent),
+            acknowledged: count(progress.acknowledged),
+            sent: count(progress.sent),
         })
     }
 
     /// The path MTU in octets, IP header included, as far as the kernel knows it. Null when it does not.
     #[napi(catch_unwind)]
     pub fn path_mtu(&self) -> Result<Option<u32>> {
-        Ok(ioctl::path_mtu(self.open()?))
+        Ok(self.open()?.path_mtu())
     }
 
-    /// The last close of this connection is a reset: what is queued is thrown away, nothing more leaves
-    /// (SO_LINGER of zero, socket(7)).
+    /// The last close of this connection is a reset: what is queued is thrown away, nothing more leaves.
     #[napi(catch_unwind)]
     pub fn reset_on_close(&self) -> Result<()> {
-        rustix::net::sockopt::set_socket_linger(self.open()?, Some(Duration::ZERO))
-            .map_err(|errno| system("ask for a reset at the close", errno))
+        self.open()?.reset_on_close().map_err(errors::agent)
     }
 
     /// Closes the duplicate. Calling it again does nothing.
     #[napi(catch_unwind)]
     pub fn close(&mut self) {
-        self.descriptor = None;
+        self.socket = None;
     }
 
-    fn open(&self) -> Result<&OwnedFd> {
-        self.descriptor
+    fn open(&self) -> Result<&SessionSocket> {
+        self.socket
             .as_ref()
             .ok_or_else(|| error("ERR_CLOSED", "the socket's duplicate is closed"))
-    }
-}
-
-fn system(operation: &str, errno: rustix::io::Errno) -> napi::Error<crate::errors::Code> {
-    error("ERR_SYSTEM", format!("{operation}: {errno}"))
-}
-
-/// The only unsafe code of this crate.
-mod ioctl {
-    #![allow(
-        unsafe_code,
-        reason = "a raw descriptor comes from Node, and some socket questions lack a safe form"
-    )]
-
-    use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
-
-    use rustix::io::Errno;
-    use rustix::ioctl::{Getter, ioctl};
-
-    /// From <linux/sockios.h>, where SIOCOUTQ is TIOCOUTQ of <asm-generic/ioctls.h>.
-    const SIOCOUTQ: rustix::ioctl::Opcode = 0x5411;
-
-    pub(super) fn duplicate(fd: RawFd) -> Result<OwnedFd, Errno> {
-        if fd < 0 {
-            return Err(Errno::BADF);
-        }
-        // SAFETY: `fd` is not -1, and it is borrowed for this one call only. Were it closed or another
-        // file's, the kernel answers EBADF or duplicates that file, and no memory is touched.
-        let borrowed = unsafe { BorrowedFd::borrow_raw(fd) };
-        rustix::io::fcntl_dupfd_cloexec(borrowed, 3)
-    }
-
-    pub(super) fn outq(socket: &OwnedFd) -> Result<i32, Errno> {
-        // SAFETY: SIOCOUTQ writes one int to its argument, which is what Getter passes (tcp(7), udp(7)); on
-        // a descriptor that is no socket the kernel answers ENOTTY.
-        unsafe { ioctl(socket, Getter::<SIOCOUTQ, i32>::new()) }
-    }
-
-    pub(super) fn path_mtu(socket: &OwnedFd) -> Option<u32> {
-        let mtu = match rustix::net::sockopt::socket_domain(socket).ok()? {
-            rustix::net::AddressFamily::INET6 => option(socket, libc::IPPROTO_IPV6, libc::IPV6_MTU),
-            _ => option(socket, libc::IPPROTO_IP, libc::IP_MTU),
-        }?;
-        u32::try_from(mtu).ok().filter(|&mtu| mtu > 0)
-    }
-
-    /// None before Linux 4.6, whose answer is shorter than what is read of it.
-    pub(super) fn tcp_info(socket: &OwnedFd) -> Option<libc::tcp_info> {
-        let mut length = libc::socklen_t::try_from(size_of::<libc::tcp_info>()).ok()?;
-        // SAFETY: the structure holds integers only, for which all zeroes is a value.
-        let mut info: libc::tcp_info = unsafe { std::mem::zeroed() };
-        // SAFETY: the kernel writes at most `length` octets, which is the size of `info`; both outlive the call.
-        let result = unsafe {
-            libc::getsockopt(
-                socket.as_raw_fd(),
-                libc::IPPROTO_TCP,
-                libc::TCP_INFO,
-                std::ptr::from_mut(&mut info).cast(),
-                &raw mut length,
-            )
-        };
-        let needed = std::mem::offset_of!(libc::tcp_info, tcpi_notsent_bytes) + size_of::<u32>();
-        let written = usize::try_from(length).ok()?;
-        (result == 0 && written >= needed).then_some(info)
-    }
-
-    fn option(socket: &OwnedFd, level: i32, name: i32) -> Option<i32> {
-        let mut value: libc::c_int = 0;
-        let mut length = libc::socklen_t::try_from(size_of::<libc::c_int>()).ok()?;
-        // SAFETY: the option is an int (ip(7), ipv6(7)); `value` has room for it, `length` says so, and both
-        // outlive the call.
-        let result = unsafe {
-            libc::getsockopt(
-                socket.as_raw_fd(),
-                level,
-                name,
-                std::ptr::from_mut(&mut value).cast(),
-                &raw mut length,
-            )
-        };
-        (result == 0).then_some(value)
     }
 }

@@ -60,8 +60,8 @@ pub struct PollSummary {
     pub asked: bool,
 }
 
-/// A bounded queue of notices: when its reader is away the oldest are dropped, because the newest say how
-/// things are now.
+/// A bounded queue of notices: when its reader is away, the oldest polls that nobody asked for are dropped, because the
+/// newest say how things are now. Whoever asked for something is answered.
 #[derive(Debug, Default)]
 pub(crate) struct Notices {
     queue: VecDeque<Notice>,
@@ -69,13 +69,25 @@ pub(crate) struct Notices {
 
 const MAX_NOTICES: usize = 256;
 
+impl Notice {
+    /// Nobody waits for it, and a newer one says more.
+    fn is_outdated_by_newer(&self) -> bool {
+        match self {
+            Self::Poll(summary) => !summary.asked,
+            Self::PollFailed { asked, .. } => !asked,
+            _ => false,
+        }
+    }
+}
+
 impl Notices {
     pub(crate) fn push(&mut self, notice: Notice) {
-        if notice == Notice::Due && self.queue.back() == Some(&Notice::Due) {
+        if matches!(notice, Notice::Due | Notice::Saved) && self.queue.contains(&notice) {
             return;
         }
         if self.queue.len() >= MAX_NOTICES {
-            self.queue.pop_front();
+            let outdated = self.queue.iter().position(Notice::is_outdated_by_newer);
+            self.queue.remove(outdated.unwrap_or(0));
         }
         self.queue.push_back(notice);
     }
@@ -105,5 +117,34 @@ mod tests {
         };
         assert_eq!(last.kernel_entries, 299);
         assert!(notices.drain().is_empty());
+    }
+
+    #[test]
+    fn whoever_asked_is_answered_however_long_nobody_listens() {
+        let asked = |asked| {
+            Notice::Poll(PollSummary {
+                asked,
+                ..PollSummary::default()
+            })
+        };
+        let failed = |asked| Notice::PollFailed {
+            code: "ERR_NETLINK",
+            message: String::new(),
+            asked,
+        };
+        let kept = [Notice::Due, asked(true), failed(true), Notice::Saved];
+        let mut notices = Notices::default();
+        for notice in kept.clone() {
+            notices.push(notice);
+        }
+        for _ in 0..300 {
+            notices.push(asked(false));
+            notices.push(failed(false));
+            notices.push(Notice::Due);
+        }
+        let drained = notices.drain();
+        assert_eq!(drained.len(), 256);
+        assert_eq!(drained[..4], kept);
+        assert!(!drained[4..].iter().any(|notice| kept.contains(notice)));
     }
 }

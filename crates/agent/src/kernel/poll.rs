@@ -6,49 +6,47 @@
 use std::time::Instant;
 
 use flow_table::{Observation, Poll, Progress, Scope};
-use netfilter::{ConntrackSocket, Counts, DumpOutcome, Family, ZonePlan};
+use netfilter::{Counts, Family, ZonePlan};
 
-use crate::kernel::admission::Strangers;
-use crate::kernel::events::{self, EventReader};
+use crate::kernel::event_reader::EventReader;
+use crate::kernel::first_sight::AdmitSelected;
+use crate::kernel::follow_events::{Repair, merge_events};
 use crate::kernel::notice::PollSummary;
 use crate::kernel::observation::observation;
 use crate::kernel::refresh::{Refreshed, refresh};
 use crate::kernel::shared::Shared;
+use crate::kernel::sockets::{DumpSource, RequestSocket};
 use crate::selection::Selection;
 use crate::{Error, now};
 
 /// What a kernel thread needs to poll, kept from one poll to the next.
-pub(crate) struct Poller {
-    socket: ConntrackSocket,
+pub(crate) struct Poller<R> {
+    socket: R,
     /// After an error it may hold half an answer.
     socket_failed: bool,
     selection: Selection,
     events: Option<EventReader>,
-    /// Events were dropped, or with events a dump was incomplete, and no complete one has put it right yet.
-    overrun: bool,
+    /// Whether a dump has to put right what events did not tell, or what another dump did not show.
+    repair: Repair,
     /// One buffer of observations for each scope; their room is reused.
     buffers: Vec<Vec<Observation>>,
-    /// Connections of the last complete poll in the selected zones.
-    last_selected: u64,
+    /// Entries of the last complete poll in the selected zones, of whatever protocol and address.
+    last_in_zones: u64,
     /// No dump brought entries of zones that were not asked for, as those of kernels before 6.8 do.
     kernel_filters: bool,
 }
 
-impl Poller {
-    pub(crate) fn new(
-        socket: ConntrackSocket,
-        selection: Selection,
-        events: Option<EventReader>,
-    ) -> Self {
+impl<R: RequestSocket> Poller<R> {
+    pub(crate) fn new(socket: R, selection: Selection, events: Option<EventReader>) -> Self {
         let scopes = selection.zones.len().max(1);
         Self {
             socket,
             socket_failed: false,
             selection,
             events,
-            overrun: false,
+            repair: Repair::NotNeeded,
             buffers: vec![Vec::new(); scopes],
-            last_selected: 0,
+            last_in_zones: 0,
             kernel_filters: true,
         }
     }
@@ -63,7 +61,13 @@ impl Poller {
         shared.own().begin_poll();
         // This poll puts right what was lost before it, not what is lost while it runs.
         self.merge_events(shared);
-        let overrun = std::mem::take(&mut self.overrun);
+        if self.repair == Repair::LossUnderWay {
+            self.catch_up(shared);
+        }
+        let repairs = self.repair == Repair::Needed;
+        if repairs {
+            self.repair = Repair::NotNeeded;
+        }
 
         let mut pass = Pass::default();
         let result = match self.zone_plan(&counts) {
@@ -75,16 +79,18 @@ impl Poller {
         finish_work(shared);
         if !pass.complete {
             // With events nobody asks for the next one soon.
-            self.overrun |= overrun || self.events.is_some();
+            if self.repair == Repair::NotNeeded && self.events.is_some() {
+                self.repair = Repair::Needed;
+            }
             shared.count_incomplete();
         }
         result?;
-        refresh(&mut self.socket, &self.selection, shared, u32::MAX)?;
+        self.refresh(shared, u32::MAX)?;
         finish_work(shared);
 
         if pass.complete {
             shared.own().end_complete_poll();
-            self.last_selected = pass.ipv4 + pass.ipv6;
+            self.last_in_zones = pass.in_zones;
         }
         let after = shared.table().stats();
         Ok(PollSummary {
@@ -101,9 +107,9 @@ impl Poller {
     }
 
     /// Merges what events have brought, and looks up what their deadlines ask for. Cheap when there is neither.
-    /// True when a dump is needed: events were lost, the last one was incomplete, the socket failed, or more connections are
-    /// due than lookups are worth.
-    pub(crate) fn attend(&mut self, shared: &Shared) -> Result<bool, Error> {
+    /// True when a dump is needed: a loss of events is over, the last dump was incomplete, the socket failed, or more
+    /// connections are due than lookups are worth.
+    pub(crate) fn follow_events(&mut self, shared: &Shared) -> Result<bool, Error> {
         if self.events.is_none() {
             return Ok(false);
         }
@@ -112,39 +118,64 @@ impl Poller {
             shared.tell_due();
             return Ok(true);
         }
-        let refreshed = refresh(
-            &mut self.socket,
-            &self.selection,
-            shared,
-            shared.kernel_entries(),
-        )?;
+        let refreshed = self.refresh(shared, shared.kernel_entries())?;
         shared.tell_due();
-        Ok(self.overrun || refreshed == Refreshed::DumpIsCheaper)
+        Ok(self.repair == Repair::Needed || refreshed == Refreshed::DumpIsCheaper)
     }
 
     /// Merges what events have brought.
     pub(crate) fn merge_events(&mut self, shared: &Shared) {
         if let Some(reader) = &self.events {
-            self.overrun |= events::merge(reader, &self.selection, shared);
+            merge_events(reader, &self.selection, shared, &mut self.repair);
         }
     }
 
-    /// The socket is used no more: only [`Poller::replace_socket`] helps. Events go on being heard.
-    pub(crate) fn distrust_socket(&mut self) {
+    /// Merges every event that the kernel has sent by now. False when the reader does not get to their end.
+    fn catch_up(&mut self, shared: &Shared) -> bool {
+        let Self {
+            events: Some(reader),
+            selection,
+            repair,
+            ..
+        } = self
+        else {
+            return true;
+        };
+        reader.catch_up(&shared.requests, || {
+            merge_events(reader, selection, shared, repair);
+        })
+    }
+
+    fn refresh(&mut self, shared: &Shared, kernel_entries: u32) -> Result<Refreshed, Error> {
+        let (events, selection, repair) = (&self.events, &self.selection, &mut self.repair);
+        refresh(&mut self.socket, selection, shared, kernel_entries, || {
+            if let Some(reader) = events {
+                merge_events(reader, selection, shared, repair);
+            }
+        })
+    }
+
+    /// The socket for requests is used no more: only [`Poller::replace_request_socket`] helps. Events go on being heard.
+    pub(crate) fn give_up_request_socket(&mut self) {
         self.socket_failed = true;
     }
 
-    pub(crate) fn distrusts_socket(&self) -> bool {
+    pub(crate) fn request_socket_failed(&self) -> bool {
         self.socket_failed
     }
 
-    pub(crate) fn replace_socket(&mut self, socket: ConntrackSocket) {
+    pub(crate) fn replace_request_socket(&mut self, socket: R) {
         self.socket = socket;
         self.socket_failed = false;
     }
 
+    /// Octets of the event socket's receive buffer; None without events.
+    pub(crate) fn granted_event_buffer(&self) -> Option<usize> {
+        self.events.as_ref().map(EventReader::granted_buffer)
+    }
+
     /// Whether the events that were asked for still come.
-    pub(crate) fn hears(&self) -> bool {
+    pub(crate) fn events_are_read(&self) -> bool {
         self.events.as_ref().is_none_or(EventReader::is_alive)
     }
 
@@ -152,7 +183,7 @@ impl Poller {
         ZonePlan::choose(
             self.selection.zones.len(),
             u64::from(counts.entries),
-            self.last_selected,
+            self.last_in_zones,
             self.kernel_filters,
         )
     }
@@ -167,7 +198,7 @@ impl Poller {
         for (scope, zone) in (0..=u8::MAX).map(Scope).zip(zones) {
             let poll = shared.table().begin_poll(scope, now());
             let outcome = self.dump(shared, zone, &[poll], pass);
-            let complete = matches!(&outcome, Ok(outcome) if outcome.complete);
+            let complete = matches!(outcome, Ok(true));
             shared.table().end_poll(poll, complete, now());
             pass.complete &= complete;
             outcome?;
@@ -184,66 +215,71 @@ impl Poller {
             .map(|scope| shared.table().begin_poll(scope, begun))
             .collect();
         let outcome = self.dump(shared, None, &polls, pass);
-        pass.complete = matches!(&outcome, Ok(outcome) if outcome.complete);
+        pass.complete = matches!(outcome, Ok(true));
         for poll in polls {
             shared.table().end_poll(poll, pass.complete, now());
         }
         outcome.map(drop)
     }
 
-    /// Dumps one zone, or everything, into the polls of its scopes: one, or one for each selected zone.
+    /// Dumps one zone, or everything, into the polls of its scopes: one, or one for each selected zone. True: the whole of
+    /// it was seen, and every event merged that came before its end.
     fn dump(
         &mut self,
         shared: &Shared,
         zone: Option<u16>,
         polls: &[Poll],
         pass: &mut Pass,
-    ) -> Result<DumpOutcome, Error> {
-        let mut dump = self.socket.dump(&self.selection.filter(zone))?;
-        while let Some(entries) = dump.next_buffer()? {
-            for connection in entries {
-                if !self.selection.admits(&connection) {
-                    continue;
-                }
-                let seen = observation(&connection);
-                let scope = match polls {
-                    [_] => Some(0),
-                    _ => self.selection.scope(seen.zone, seen.reply_zone),
-                };
-                let Some(buffer) = scope.and_then(|scope| self.buffers.get_mut(scope)) else {
-                    continue;
-                };
-                match connection.family {
-                    Family::Ipv4 => pass.ipv4 += 1,
-                    Family::Ipv6 => pass.ipv6 += 1,
-                }
-                buffer.push(seen);
+    ) -> Result<bool, Error> {
+        let Self {
+            socket,
+            selection,
+            events,
+            repair,
+            buffers,
+            ..
+        } = self;
+        let mut dump = socket.dump(&selection.filter(zone))?;
+        while dump.next_buffer(|connection| {
+            let scope = match polls {
+                [_] => Some(0),
+                _ => selection.scope(connection.original_zone(), connection.reply_zone()),
+            };
+            let Some(buffer) = scope.and_then(|scope| buffers.get_mut(scope)) else {
+                return;
+            };
+            pass.in_zones += 1;
+            if !selection.admits(connection) {
+                return;
             }
-            for (buffer, &poll) in self.buffers.iter_mut().zip(polls) {
+            match connection.family {
+                Family::Ipv4 => pass.ipv4 += 1,
+                Family::Ipv6 => pass.ipv6 += 1,
+            }
+            buffer.push(observation(connection));
+        })? {
+            for (buffer, &poll) in buffers.iter_mut().zip(polls) {
                 if !buffer.is_empty() {
                     let mut table = shared.table();
                     let mut own = shared.own();
                     let mut names = shared.names();
-                    let mut admission = Strangers::new(&mut own, &mut names, &self.selection);
+                    let mut admission = AdmitSelected::new(&mut own, &mut names, selection);
                     table.observe(poll, buffer, &mut admission, now());
                     buffer.clear();
                 }
             }
-            if let Some(reader) = &self.events {
-                self.overrun |= events::merge(reader, &self.selection, shared);
+            if let Some(reader) = events {
+                merge_events(reader, selection, shared, repair);
             }
         }
         let outcome = dump.finish();
-        // The dump's end speaks of everything that was destroyed before it: those events have to be merged first.
-        if let Some(reader) = &self.events {
-            self.overrun |= !reader.catch_up(&shared.requests);
-            self.overrun |= events::merge(reader, &self.selection, shared);
-        }
         pass.malformed += outcome.malformed;
         if zone.is_some() && outcome.unwanted > 0 {
             self.kernel_filters = false;
         }
-        Ok(outcome)
+        // The dump's end speaks of everything that was destroyed before it: those events have to be merged first.
+        let caught_up = self.catch_up(shared);
+        Ok(outcome.complete && caught_up)
     }
 }
 
@@ -252,6 +288,8 @@ impl Poller {
 struct Pass {
     ipv4: u64,
     ipv6: u64,
+    /// Entries in the selected zones, of whatever protocol and address.
+    in_zones: u64,
     malformed: u64,
     complete: bool,
 }

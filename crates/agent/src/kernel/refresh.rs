@@ -5,11 +5,12 @@
 //! one by one, many requests on their way at once.
 
 use flow_table::{Answer, Observation, RefreshKey};
-use netfilter::{ConntrackSocket, Query, Tuple};
+use netfilter::{Query, Tuple};
 
-use crate::kernel::admission::Strangers;
+use crate::kernel::first_sight::AdmitSelected;
 use crate::kernel::observation::observation;
 use crate::kernel::shared::Shared;
+use crate::kernel::sockets::RequestSocket;
 use crate::selection::Selection;
 use crate::{Error, now};
 
@@ -31,11 +32,13 @@ const LOOKUP_IN_TENTHS: u64 = 17;
 /// Looks up whatever the table asks for until it asks for nothing more, or until that has cost as much as a dump of
 /// `kernel_entries` would. How many are due is not known before they are taken: giving up there costs at most twice
 /// what the cheaper way would have. An error gives the round's connections back unanswered: they are asked for again.
+/// `after_round` merges the events that came meanwhile: many rounds take longer than the event queue holds out.
 pub(crate) fn refresh(
-    socket: &mut ConntrackSocket,
+    socket: &mut impl RequestSocket,
     selection: &Selection,
     shared: &Shared,
     kernel_entries: u32,
+    mut after_round: impl FnMut(),
 ) -> Result<Refreshed, Error> {
     let worth = usize::try_from(u64::from(kernel_entries) * 10 / LOOKUP_IN_TENTHS)
         .unwrap_or(usize::MAX)
@@ -82,11 +85,13 @@ pub(crate) fn refresh(
                 (Ok(()), Found::Outside(seen)) => Answer::LeftSelection(seen),
                 (Ok(()), Found::Unreadable) => Answer::Unreadable,
             };
-            let mut admission = Strangers::new(&mut own, &mut names, selection);
+            let mut admission = AdmitSelected::new(&mut own, &mut names, selection);
             table.refreshed(key, answer, &mut admission, now());
         }
+        drop((table, own, names));
         asked += keys.len();
         result?;
+        after_round();
     }
     Ok(Refreshed::All)
 }
@@ -97,7 +102,7 @@ fn give_back(keys: &[RefreshKey], selection: &Selection, shared: &Shared) {
     let mut own = shared.own();
     let mut names = shared.names();
     for key in keys {
-        let mut admission = Strangers::new(&mut own, &mut names, selection);
+        let mut admission = AdmitSelected::new(&mut own, &mut names, selection);
         table.refreshed(key, Answer::Failed, &mut admission, now());
     }
 }

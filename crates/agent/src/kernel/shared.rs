@@ -1,5 +1,6 @@
 //! What the kernel thread and the owner of an exporter share, each part behind its own lock.
 
+use std::any::Any;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -43,6 +44,8 @@ pub(crate) struct Shared {
     notices: Mutex<Notices>,
     kernel: Mutex<KernelStats>,
     pub(crate) requests: Requests,
+    /// The owner knows that something is due.
+    due_known: AtomicBool,
     wake_pending: AtomicBool,
     wake: Box<dyn Fn() + Send + Sync>,
 }
@@ -51,6 +54,12 @@ pub(crate) struct Shared {
 /// guards is still read for the statistics.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn is_due(table: &FlowTable) -> bool {
+    table
+        .next_deadline()
+        .is_some_and(|deadline| deadline <= now().monotonic_ms)
 }
 
 impl Shared {
@@ -66,6 +75,7 @@ impl Shared {
             notices: Mutex::default(),
             kernel: Mutex::default(),
             requests: Requests::new()?,
+            due_known: AtomicBool::new(false),
             wake_pending: AtomicBool::new(false),
             wake,
         })
@@ -136,15 +146,41 @@ impl Shared {
         });
     }
 
-    /// Something is due that the owner has not been told of.
+    /// Tells the owner that something is due, unless it knows: it was told, or has seen it, and has taken nothing since.
     pub(crate) fn tell_due(&self) {
-        if self
-            .table()
-            .next_deadline()
-            .is_some_and(|deadline| deadline <= now().monotonic_ms)
-        {
+        let untold = {
+            // The owner's answer and this question are made under the same lock: neither misses the other.
+            let table = self.table();
+            is_due(&table) && !self.due_known.swap(true, Ordering::AcqRel)
+        };
+        if untold {
             self.tell(Notice::Due);
         }
+    }
+
+    /// What the owner is told when it asks for the next deadline.
+    pub(crate) fn next_deadline(&self) -> Option<u64> {
+        let table = self.table();
+        self.due_known.store(is_due(&table), Ordering::Release);
+        table.next_deadline()
+    }
+
+    /// The owner takes what is due: what is due afterwards is news to it.
+    pub(crate) fn taking(&self) {
+        self.due_known.store(false, Ordering::Release);
+    }
+
+    /// A thread ended by a panic.
+    pub(crate) fn tell_panic(&self, thread: &str, panic: &(dyn Any + Send)) {
+        let text = panic.downcast_ref::<String>().map(String::as_str);
+        let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
+        self.tell(Notice::Fatal {
+            code: "ERR_INTERNAL",
+            message: format!(
+                "the {thread} thread stopped by an internal error: {}",
+                text.unwrap_or("unknown panic")
+            ),
+        });
     }
 
     pub(crate) fn count_incomplete(&self) {

@@ -4,50 +4,22 @@
 //! that stale connections leave whether or not polls succeed.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::SyncSender;
 use std::time::{Duration, Instant};
 
-use netfilter::ConntrackSocket;
-use netfilter::netns::{Netns, NetnsIdentity};
-use netfilter::sysctl::Settings;
+use netfilter::netns::NetnsIdentity;
 
-use crate::kernel::events::EventReader;
 use crate::kernel::notice::{Notice, PollSummary};
 use crate::kernel::poll::{Poller, finish_work};
 use crate::kernel::shared::Shared;
-use crate::kernel::warning::warnings;
+use crate::kernel::side::KernelSide;
+use crate::kernel::sockets::Sockets;
+use crate::kernel::warning::{event_buffer_capped, warnings};
 use crate::names::collect::look_after_names;
-use crate::selection::Selection;
 use crate::state_file;
 use crate::state_file::keeper::StateKeeper;
 use crate::{Error, now};
-
-/// What the thread is started with.
-pub(crate) struct KernelSide {
-    pub(crate) selection: Selection,
-    pub(crate) netns: Option<Netns>,
-    pub(crate) retry_timeout: Duration,
-    pub(crate) state_file: Option<PathBuf>,
-    /// Octets of the event socket's receive buffer; None: no events.
-    pub(crate) event_buffer: Option<usize>,
-}
-
-impl KernelSide {
-    /// Opens a socket for requests in the calling thread's namespace, and asks it how full the table is: the kernel says
-    /// then whether it lets us in.
-    fn open_socket(&self, shared: &Shared) -> Result<ConntrackSocket, Error> {
-        let mut socket = ConntrackSocket::open_with(netfilter::SocketOptions {
-            receive_timeout: self.retry_timeout,
-            cancel: Some(shared.requests.stop_flag()),
-            ..netfilter::SocketOptions::default()
-        })?;
-        let counts = socket.counts()?;
-        shared.set_kernel_counts(&counts);
-        Ok(socket)
-    }
-}
 
 /// How long the table is left alone when nothing happens.
 const HOUSEKEEPING: Duration = Duration::from_secs(1);
@@ -64,7 +36,11 @@ const LONGEST_RETRY: u32 = 6;
 
 /// The thread's body. `ready` hears once whether the kernel lets us in: a missing permission ends the start,
 /// everything else (no module yet, no namespace yet) is retried at each poll.
-pub(crate) fn run(shared: &Arc<Shared>, side: KernelSide, ready: &SyncSender<Result<(), Error>>) {
+pub(crate) fn run(
+    shared: &Arc<Shared>,
+    side: KernelSide<impl Sockets>,
+    ready: &SyncSender<Result<(), Error>>,
+) {
     let guarded = catch_unwind(AssertUnwindSafe(|| {
         let mut thread = KernelThread {
             shared,
@@ -73,11 +49,12 @@ pub(crate) fn run(shared: &Arc<Shared>, side: KernelSide, ready: &SyncSender<Res
             state: None,
             warned: false,
             polled: false,
+            resync_wanted: false,
             next_resync: Instant::now(),
             failures: 0,
         };
         match thread.open() {
-            Err(error) if error.code() == "ERR_PERMISSION" => {
+            Err(error) if error.is_permission() => {
                 let _ = ready.send(Err(error));
                 return;
             }
@@ -88,31 +65,28 @@ pub(crate) fn run(shared: &Arc<Shared>, side: KernelSide, ready: &SyncSender<Res
         thread.serve();
     }));
     if let Err(panic) = guarded {
-        shared.tell(Notice::Fatal {
-            code: "ERR_INTERNAL",
-            message: format!(
-                "the kernel thread stopped by an internal error: {}",
-                panic_text(&panic)
-            ),
-        });
+        shared.tell_panic("kernel", &*panic);
     }
 }
 
-struct KernelThread<'a> {
+struct KernelThread<'a, S: Sockets> {
     shared: &'a Arc<Shared>,
-    side: KernelSide,
-    poller: Option<Poller>,
+    side: KernelSide<S>,
+    poller: Option<Poller<S::Requests>>,
     state: Option<StateKeeper>,
+    /// What falsifies the export in this namespace was said.
     warned: bool,
     /// A poll was made, or tried.
     polled: bool,
-    /// Polls that nobody asked for, because events were lost, wait until then.
+    /// A poll that nobody asked for is needed.
+    resync_wanted: bool,
+    /// It waits until then.
     next_resync: Instant,
     /// In a row.
     failures: u32,
 }
 
-impl KernelThread<'_> {
+impl<S: Sockets> KernelThread<'_, S> {
     fn serve(&mut self) {
         self.state = self
             .side
@@ -124,19 +98,14 @@ impl KernelThread<'_> {
             if self.shared.requests.take_poll() && !self.shared.requests.stopped() {
                 self.poll(true);
             }
-            self.attend();
+            self.follow_events();
             finish_work(self.shared);
             look_after_names(self.shared);
             let save = self.shared.requests.take_save();
-            if let Some(state) = &mut self.state {
-                if save {
-                    state.save(self.shared)
-                } else {
-                    state.keep(self.shared)
-                }
-            }
-            if save {
-                self.shared.tell(Notice::Saved);
+            match &mut self.state {
+                Some(state) => state.keep(self.shared, save),
+                None if save => self.shared.tell(Notice::Saved),
+                None => {}
             }
         }
     }
@@ -144,37 +113,39 @@ impl KernelThread<'_> {
     /// How long to sleep. With events, connections are looked up when they become due. A deadline that has passed may be
     /// one that the queue has not moved on yet, with the next one right behind it: then a short rest.
     fn rest(&self) -> Duration {
-        let due = match self.side.event_buffer {
-            Some(_) => self.shared.table().next_deadline(),
-            None => None,
-        };
-        match due.map(|due| Duration::from_millis(due.saturating_sub(now().monotonic_ms))) {
-            Some(wait) => wait.clamp(SHORT_REST, HOUSEKEEPING),
-            None => HOUSEKEEPING,
+        if self.side.event_buffer.is_none() {
+            return HOUSEKEEPING;
         }
+        let due = self.shared.table().next_deadline();
+        let due = due.map(|due| Duration::from_millis(due.saturating_sub(now().monotonic_ms)));
+        let resync = self
+            .resync_wanted
+            .then(|| self.next_resync.saturating_duration_since(Instant::now()));
+        let wait = due.into_iter().chain(resync).min();
+        wait.map_or(HOUSEKEEPING, |wait| wait.clamp(SHORT_REST, HOUSEKEEPING))
     }
 
     /// Follows the events, where there are any, and resyncs after a loss of them or a failure.
-    fn attend(&mut self) {
+    fn follow_events(&mut self) {
         if self.side.event_buffer.is_none() {
             return;
         }
-        let resync = match &mut self.poller {
-            Some(poller) if poller.hears() => match poller.attend(self.shared) {
-                Ok(needed) => needed,
+        self.resync_wanted = match &mut self.poller {
+            Some(poller) if poller.events_are_read() => match poller.follow_events(self.shared) {
+                Ok(wanted) => wanted,
                 Err(error) => return self.failed(&error, false),
             },
             // Before the first poll the owner has yet to ask.
             _ => self.polled,
         };
-        if resync && self.next_resync <= Instant::now() {
+        if self.resync_wanted && self.next_resync <= Instant::now() {
             self.poll(false);
         }
     }
 
     fn failed(&mut self, error: &Error, asked: bool) {
         if let Some(poller) = &mut self.poller {
-            poller.distrust_socket();
+            poller.give_up_request_socket();
         }
         self.failures = self.failures.saturating_add(1);
         let wait = Duration::from_secs(1 << self.failures.min(LONGEST_RETRY));
@@ -213,27 +184,14 @@ impl KernelThread<'_> {
     /// Enters the namespace and opens the sockets where that is not done yet, or has to be done again.
     fn open(&mut self) -> Result<(), Error> {
         self.leave_what_is_gone()?;
-        if let Some(poller) = &mut self.poller {
-            if poller.distrusts_socket() {
+        match &mut self.poller {
+            Some(poller) if poller.request_socket_failed() => {
                 // Should that fail, events go on being heard.
-                poller.replace_socket(self.side.open_socket(self.shared)?);
+                poller.replace_request_socket(self.side.open_requests(self.shared)?);
             }
-            return Ok(());
+            Some(_) => {}
+            None => self.poller = Some(self.side.open(self.shared)?),
         }
-        if let Some(netns) = &self.side.netns {
-            netns.enter()?;
-        }
-        // Events first: what happens before the first dump is then in one of the two.
-        let events = match self.side.event_buffer {
-            Some(octets) => Some(EventReader::start(
-                self.shared,
-                &self.side.selection,
-                octets,
-            )?),
-            None => None,
-        };
-        let socket = self.side.open_socket(self.shared)?;
-        self.poller = Some(Poller::new(socket, self.side.selection.clone(), events));
         Ok(())
     }
 
@@ -250,10 +208,14 @@ impl KernelThread<'_> {
             }),
             None => Ok(true),
         };
-        let there_and_heard = matches!(there, Ok(true)) && poller.hears();
-        if !there_and_heard {
+        let there_still = matches!(there, Ok(true));
+        if !there_still {
+            // What is there instead may falsify the export in other ways.
+            self.warned = false;
+        }
+        if !there_still || !poller.events_are_read() {
             poller.merge_events(self.shared);
-            if self.side.event_buffer.is_some() && poller.hears() {
+            if self.side.event_buffer.is_some() && poller.events_are_read() {
                 // What happens until the next listener is there is not heard. Where one died, it said so.
                 self.shared.count_overrun();
             }
@@ -268,15 +230,15 @@ impl KernelThread<'_> {
         if std::mem::replace(&mut self.warned, true) {
             return;
         }
-        for (code, message) in warnings(Settings::read(), self.side.event_buffer.is_some()) {
+        let settings = self.side.sockets.settings();
+        let capped = self
+            .side
+            .event_buffer
+            .zip(self.poller.as_ref().and_then(Poller::granted_event_buffer))
+            .and_then(|(asked, granted)| event_buffer_capped(asked, granted));
+        let said = warnings(settings, self.side.event_buffer.is_some());
+        for (code, message) in said.into_iter().chain(capped) {
             self.shared.tell(Notice::Warning { code, message });
         }
     }
-}
-
-/// What a panic said.
-fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
-    let text = panic.downcast_ref::<String>().cloned();
-    text.or_else(|| panic.downcast_ref::<&str>().map(|&text| text.to_owned()))
-        .unwrap_or_else(|| "unknown panic".to_owned())
 }

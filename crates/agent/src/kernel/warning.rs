@@ -66,9 +66,29 @@ pub(crate) fn warnings(
     warnings
 }
 
+/// A code and a sentence where the event socket's receive buffer is smaller than what was asked for, both in octets.
+pub(crate) fn event_buffer_capped(asked: usize, granted: usize) -> Option<(&'static str, String)> {
+    (granted < asked).then(|| {
+        (
+            "EVENT_BUFFER_CAPPED",
+            format!(
+                "the event socket's receive buffer has {granted} octets instead of the {asked} asked for, so that a storm of \
+                 events overruns it sooner: set net.core.rmem_max to {asked} (sysctl -w net.core.rmem_max={asked}), or run \
+                 with CAP_NET_ADMIN in the first user namespace"
+            ),
+        )
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_buffer_as_large_as_asked_for_is_not_warned_of() {
+        assert_eq!(event_buffer_capped(4096, 4096), None);
+        assert_eq!(event_buffer_capped(4096, 4608), None);
+    }
 
     const SOUND: Settings = Settings {
         accounting: true,

@@ -4,7 +4,7 @@ use flow_table::{Counters, Observation, Scope, Taken, Tuple};
 
 use super::collect::look_after_names;
 use super::*;
-use crate::kernel::admission::Strangers;
+use crate::kernel::first_sight::AdmitSelected;
 use crate::kernel::notice::Notice;
 use crate::kernel::shared::Shared;
 use crate::now;
@@ -62,7 +62,7 @@ fn poll(shared: &Shared, numbers: &[u8]) -> Vec<(u8, String)> {
     let mut own = shared.own();
     let mut names = shared.names();
     let poll = table.begin_poll(Scope(0), now());
-    let mut admission = Strangers::new(&mut own, &mut names, &selection);
+    let mut admission = AdmitSelected::new(&mut own, &mut names, &selection);
     table.observe(poll, &observations, &mut admission, now());
     table.end_poll(poll, true, now());
     while table.work(now()) == Progress::More {}

@@ -98,6 +98,25 @@ impl Profile {
         names
     }
 
+    /// The same names, each with the kinds of connections whose records take it, in the words of [`Profile::kinds`].
+    pub fn field_kinds() -> Vec<(&'static str, Vec<String>)> {
+        let kinds_of = |field: Field| {
+            let shapes = Shape::ALL.into_iter();
+            let fitting = shapes.filter(|shape| standard::applies(field, *shape));
+            fitting.map(Shape::title).collect()
+        };
+        let mut kinds: Vec<_> = selectable()
+            .map(|field| (field.name(), kinds_of(field)))
+            .collect();
+        kinds.sort_unstable();
+        kinds
+    }
+
+    /// The kinds of connections that differ in their elements, such as `IPv4, ICMP, translated`.
+    pub fn kinds() -> Vec<String> {
+        Shape::ALL.into_iter().map(Shape::title).collect()
+    }
+
     /// The templates to make, in the order of their ids.
     pub(crate) fn layouts(&self) -> Vec<Layout> {
         let mut layouts: Vec<Layout> = Vec::new();

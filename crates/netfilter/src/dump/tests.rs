@@ -101,6 +101,33 @@ fn an_interrupted_dump_is_incomplete_whichever_way_the_kernel_says_it() {
 }
 
 #[test]
+fn an_end_that_stands_alone_says_too_that_the_dump_was_interrupted() {
+    for (flags, reason) in [
+        (2, None),
+        (2 | flag::DUMP_INTR, Some(Incomplete::Interrupted)),
+    ] {
+        let mut state = state();
+        assert!(state.end_alone(&datagram(&[(kind::DONE, flags, &[0; 4])])));
+        assert!(state.over());
+        let outcome = state.outcome();
+        assert_eq!(
+            (outcome.complete, outcome.reason),
+            (reason.is_none(), reason)
+        );
+    }
+}
+
+#[test]
+fn only_an_end_of_this_dump_stands_alone() {
+    let mut state = state();
+    assert!(!state.end_alone(&datagram(&[(0x100, 2, ENTRY), DONE])));
+    assert!(!state.end_alone(&[]));
+    let mut other = DumpState::new(SEQUENCE + 1, Filter::default());
+    assert!(!other.end_alone(&datagram(&[DONE])));
+    assert!(!state.over() && !other.over());
+}
+
+#[test]
 fn an_overrun_leaves_the_dump_going_but_incomplete() {
     let mut state = state();
     state.not_received(NotReceived::Overrun);

@@ -2,8 +2,6 @@
 
 use std::time::Duration;
 
-use neli::utils::Groups;
-
 use crate::channel::{BUFFER, Channel, SocketOptions};
 use crate::connection::Connection;
 use crate::dump::{DumpOutcome, DumpState, Entries};
@@ -62,8 +60,8 @@ pub fn decode(datagram: &[u8], each: impl FnMut(Connection<'_>)) -> DumpOutcome 
 /// that it was the last.
 fn ask(request_kind: u16, flags: u16, mut each: impl FnMut(&[u8]) -> bool) {
     let operation = "capture messages";
-    let channel = Channel::open(operation, SocketOptions::default(), Groups::empty())
-        .expect("a conntrack socket opens");
+    let channel =
+        Channel::open(operation, SocketOptions::default()).expect("a conntrack socket opens");
     let mut request = Request::new();
     let head = Head {
         kind: request_kind,

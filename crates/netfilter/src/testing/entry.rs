@@ -2,8 +2,6 @@
 
 use std::net::IpAddr;
 
-use neli::utils::Groups;
-
 use crate::channel::{BUFFER, Channel, SocketOptions};
 use crate::connection::cta;
 use crate::error::Error;
@@ -194,7 +192,7 @@ impl Maker {
             ..SocketOptions::default()
         };
         Ok(Self {
-            channel: Channel::open("open a conntrack socket", options, Groups::empty())?,
+            channel: Channel::open("open a conntrack socket", options)?,
             request: Request::new(),
             buffer: vec![0; BUFFER].into_boxed_slice(),
             sequence: 0,

@@ -7,13 +7,13 @@ use crate::names::Naming;
 use crate::selection::Selection;
 
 /// Admits every connection with a selected mark but the agent's own, and names it.
-pub(crate) struct Strangers<'a> {
+pub(crate) struct AdmitSelected<'a> {
     own: &'a mut OwnSessions,
     names: &'a mut Naming,
     selection: &'a Selection,
 }
 
-impl<'a> Strangers<'a> {
+impl<'a> AdmitSelected<'a> {
     pub(crate) fn new(
         own: &'a mut OwnSessions,
         names: &'a mut Naming,
@@ -27,7 +27,7 @@ impl<'a> Strangers<'a> {
     }
 }
 
-impl Admission for Strangers<'_> {
+impl Admission for AdmitSelected<'_> {
     fn admit(&mut self, observation: &Observation) -> Option<NamesId> {
         let admitted =
             self.selection.marks(observation.mark) && !self.own.meets(&observation.original);

@@ -1,0 +1,13 @@
+/** A CommonJS program. */
+import ipfix = require('conntrack-ipfix');
+
+const options: ipfix.ExporterOptions = { collectors: ['tcp://a'] };
+const exporter: ipfix.FlowExporter = new ipfix.FlowExporter(options);
+console.log(exporter.stats().state);
+const wrong = (error: unknown): string => (error instanceof ipfix.OptionError ? error.path : '');
+try {
+	// @ts-expect-error
+	new ipfix.FlowExporter({ collectors: [5] });
+} catch (error) {
+	console.log(wrong(error));
+}

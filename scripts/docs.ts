@@ -1,0 +1,6 @@
+/** `npm run docs`: writes what the documentation takes from the code. A test fails when they differ. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { withTables } from './docs/tables.ts';
+
+const README = new URL('../README.md', import.meta.url);
+writeFileSync(README, withTables(readFileSync(README, 'utf8')));
