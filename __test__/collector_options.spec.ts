@@ -61,7 +61,7 @@ test('TLS options need a collector over TLS', (t) => {
 		t.notThrows(flags({ [flag]: value, collector: mixed }));
 	}
 	t.throws(flags({ tlsCert: 'x.pem', collector: mixed }), {
-		message: 'tlsKey: got nothing, expected one, because --tls-cert is given',
+		message: '--tls-key: got nothing, expected one, because --tls-cert is given',
 	});
 	for (const option of ['tlsCert', 'tlsKey']) {
 		t.throws(() => javascript({ [option]: 'x.pem', collectors: ['tcp://a'] }), {

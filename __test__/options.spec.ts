@@ -2,7 +2,8 @@ import test from 'ava';
 import { splitList } from '../lib/cli/flags.ts';
 import { complaintOf, environmentLayer, flagLayer, strangeVariables } from '../lib/cli/settings.ts';
 import { OptionError } from '../lib/errors.ts';
-import { FlowExporter } from '../lib/exporter/exporter.ts';
+import { FlowExporter, settingsOf } from '../lib/exporter/exporter.ts';
+import { Run } from '../lib/exporter/run.ts';
 import { formatDuration, parseDuration } from '../lib/options/duration.ts';
 import { fnv1, type Layer, resolveOptions } from '../lib/options/options.ts';
 import { formatTarget, parseTarget } from '../lib/options/target.ts';
@@ -334,6 +335,15 @@ test('fields that no record, or not every record, could have are refused before 
 	t.notThrows(() => new FlowExporter({ fields: ['sourceIPv4Address', 'sourceIPv6Address'] }));
 });
 
+test('a message size that some record would not fit is refused before the start', (t) => {
+	const sized = (maxMessageSize: number, more: object = {}) =>
+		new FlowExporter({ ...more, collectors: ['tcp://a', { url: 'tcp://b', maxMessageSize }] });
+	const error = t.throws(() => sized(256, { profile: 'antrea' }), { instanceOf: OptionError });
+	t.regex(error?.message ?? '', /^collectors\[1\]\.maxMessageSize: got 256, expected .*320 to 65535 octets/);
+	t.notThrows(() => sized(320, { profile: 'antrea' }));
+	t.notThrows(() => sized(256));
+});
+
 test('a flag undoes what the environment and the file say', (t) => {
 	const environment = environmentLayer({ CONNTRACK_IPFIX_INCLUDE_OWN: 'true' });
 	t.true(resolveOptions([environment], 'text').includeOwn);
@@ -347,6 +357,28 @@ test('options are an object', (t) => {
 			message: /expected an object of options$/,
 		});
 	}
+});
+
+test('names that every object has are wrong names, too', (t) => {
+	t.throws(() => javascript(JSON.parse('{"__proto__": 1}')), {
+		message: /^__proto__: got 1, expected no option/,
+	});
+	t.throws(() => javascript({ constructor: 1 }), { message: /^constructor: got 1, expected no option/ });
+	t.throws(() => javascript({ fields: ['constructor'] }), { message: /^fields\[0\]: got "constructor"/ });
+	t.throws(() => javascript({ protocols: ['constructor'] }), {
+		message: /^protocols\[0\]: got "constructor"/,
+	});
+	const environment = environmentLayer({ CONNTRACK_IPFIX_INCLUDE_OWN: 'constructor' });
+	t.throws(() => resolveOptions([environment], 'text'), {
+		message: /OWN: got "constructor", expected true or false/,
+	});
+});
+
+test('what an exporter says before its start is what its run would say', (t) => {
+	const options = { collectors: ['tcp://a', 'udp://b', 'file:/nowhere/c'], source: 'events' } as const;
+	const exporter = new FlowExporter(options);
+	t.deepEqual(exporter.stats(), new Run(settingsOf(exporter), exporter, () => undefined).stats('new'));
+	t.not(exporter.stats().collectors, exporter.stats().collectors, 'each its own');
 });
 
 test('a password in a URL is not shown', (t) => {

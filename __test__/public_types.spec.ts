@@ -47,6 +47,15 @@ test('what is shipped lets right programs compile, and wrong ones not', async (t
 		t.is(await complaints(project({ ...options, skipLibCheck: false }, both)), '');
 });
 
+test('the examples compile as they are', async (t) => {
+	const folder = project({ module: 'nodenext', allowJs: true, checkJs: true }, [
+		'agent.mjs',
+		'collector.mjs',
+	]);
+	cpSync(join(root, 'examples'), folder, { recursive: true });
+	t.is(await complaints(folder), '');
+});
+
 test('CommonJS programs in TypeScript compile, and run', async (t) => {
 	for (const module of ['node16', 'node18', 'nodenext'])
 		t.is(await complaints(project({ module, skipLibCheck: false }, ['common.cts'])), '', module);

@@ -1,11 +1,12 @@
 /**
  * A node agent in a few lines: exports this machine's flows and says what happens.
  *
- *   node examples/agent.mjs tcp://collector.example:4739
+ *   npm install conntrack-ipfix
+ *   node agent.mjs tcp://collector.example:4739
  *
- * Needs CAP_NET_ADMIN; `unshare -Urn node examples/agent.mjs …` tries it in a namespace of its own.
+ * Needs CAP_NET_ADMIN; `unshare -Urn node agent.mjs …` tries it in a namespace of its own.
  */
-import { FlowExporter } from 'conntrack-ipfix';
+import { AgentError, FlowExporter } from 'conntrack-ipfix';
 
 const collectors = process.argv.slice(2);
 if (collectors.length === 0) {
@@ -40,6 +41,6 @@ try {
 	await exporter.start();
 	console.log('started');
 } catch (error) {
-	// A signal before the first poll.
-	if (error.code !== 'ERR_STOPPED') throw error;
+	// A signal before the first poll is no failure.
+	if (!(error instanceof AgentError && error.code === 'ERR_STOPPED')) throw error;
 }

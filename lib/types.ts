@@ -633,7 +633,8 @@ export interface Connection
 
 /**
  * connecting → open ⇄ stalled → draining → closed, and from each but closed → backoff → connecting.
- * stalled: the window has been full for a second; the session takes nothing until all of it is settled.
+ * stalled: the window has been full, or the session about to move to another connection, for a second; it takes nothing
+ * until all of it is settled, or it has moved.
  * draining: takes nothing more and closes when all is settled.
  */
 export type SessionState = 'connecting' | 'open' | 'stalled' | 'draining' | 'closed' | 'backoff';

@@ -25,7 +25,11 @@ const of = async (filters: ConnectionFilters) => {
 const MAIN = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
 const command = (...args: string[]) =>
 	execFileSync(process.execPath, [MAIN, 'dump', ...args], { encoding: 'utf8' });
+const names = new Set<string>();
+for await (const batch of dump())
+	for (const connection of batch) for (const name in connection) names.add(name);
 report({
+	names: [...names],
 	kernel: kernelFlows(),
 	all: await of({}),
 	ipv6: await of({ families: ['ipv6'] }),

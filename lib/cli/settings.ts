@@ -119,16 +119,19 @@ function flagOf(option: string): string {
 	return FLAGS.find((flag) => flag.option === option)?.name ?? option;
 }
 
+const TRUTHS: ReadonlyMap<string, boolean> = new Map([
+	['true', true],
+	['1', true],
+	['yes', true],
+	['false', false],
+	['0', false],
+	['no', false],
+]);
+
 /** What cannot be converted stays as it was written, for the schema's complaint to quote. */
 function convert(kind: FlagKind, value: unknown): unknown {
 	if (kind === 'numbers' && Array.isArray(value)) return value.map((entry) => convert('number', entry));
 	if (kind === 'number' && typeof value === 'string') return /^\d+$/.test(value) ? Number(value) : value;
-	if (kind === 'switch' && typeof value === 'string') {
-		return (
-			({ true: true, '1': true, yes: true, false: false, '0': false, no: false } as Record<string, boolean>)[
-				value
-			] ?? value
-		);
-	}
+	if (kind === 'switch' && typeof value === 'string') return TRUTHS.get(value) ?? value;
 	return value;
 }

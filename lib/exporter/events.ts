@@ -26,12 +26,18 @@ export function tell<Events extends Record<keyof Events, unknown[]>, Name extend
 	}
 }
 
+/** From one poll's start to the next: with events the kernel tells by itself, and what is left of polling is the resync. */
+export function plannedInterval({ source, pollInterval, resyncInterval }: Settings): number {
+	return source === 'events' ? resyncInterval : pollInterval;
+}
+
 /** What an exporter says that was never started: nothing is made for it. */
-export function statsBefore({ collectors, pollInterval, source, resyncInterval }: Settings): ExporterStats {
+export function statsBefore(settings: Settings): ExporterStats {
+	const { collectors } = settings;
 	return {
 		state: 'new',
 		table: null,
-		pollIntervalEffective: source === 'events' ? resyncInterval : pollInterval,
+		pollIntervalEffective: plannedInterval(settings),
 		lastSuccessfulPoll: null,
 		lastPollAttempt: null,
 		exportLag: 0,

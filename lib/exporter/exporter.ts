@@ -2,12 +2,14 @@
  * The exporter as programs see it: `start`, `stop`, `stats` and typed events around one `Run` at a time.
  */
 import { EventEmitter } from 'node:events';
-import { AgentError, codeOf, OptionError, toError } from '../errors.ts';
+import { native } from '../core/native.ts';
+import { AgentError, codeOf, messageOf, OptionError, toError } from '../errors.ts';
 import { EXPECTED_FIELDS, haveNames } from '../names/pods.ts';
 import { checkObject, type Pod, resolveOptions, resolvePods, type Settings } from '../options/options.ts';
 import type { ExporterOptions, PodInput } from '../types.ts';
 import { type ExporterEvents, type ExporterState, type ExporterStats, statsBefore, tell } from './events.ts';
 import { Run } from './run.ts';
+import { formatOf } from './sessions.ts';
 
 const NOT_CONFIGURED =
 	'the option pods, such as pods: [], before setPods(): without it records of the standard profile have no elements for names';
@@ -56,17 +58,14 @@ export class FlowExporter extends EventEmitter<ExporterEvents> {
 	/** Throws `OptionError` (`ERR_OPTION`) for the first option that cannot be used. Opens nothing. */
 	constructor(options: ExporterOptions = {}) {
 		super();
-		const resolved = RESOLVED.get(options);
-		if (resolved !== undefined) {
-			this.#settings = resolved;
-			return;
-		}
 		checkObject(options);
 		const { signal, ...values } = options;
 		if (signal !== undefined && !(signal instanceof AbortSignal))
 			throw new OptionError('signal', signal, 'an AbortSignal');
 		this.#signal = signal;
-		this.#settings = resolveOptions([{ values, nameOf: (option) => option }], 'javascript');
+		this.#settings =
+			RESOLVED.get(options) ?? resolveOptions([{ values, nameOf: (option) => option }], 'javascript');
+		checkSizes(this.#settings);
 	}
 
 	/**
@@ -200,5 +199,22 @@ export class FlowExporter extends EventEmitter<ExporterEvents> {
 			process.emitWarning(`the exporter has stopped: ${error.message}`, {
 				code: codeOf(error) ?? 'ERR_EXPORTER',
 			});
+	}
+}
+
+/** Only the core knows what its templates take. It is asked where a size was given: nothing is loaded otherwise. */
+function checkSizes(settings: Settings): void {
+	for (const [index, { maxMessageSize }] of settings.collectors.entries()) {
+		if (maxMessageSize === undefined) continue;
+		try {
+			native().checkFormat(formatOf(settings, maxMessageSize));
+		} catch (error) {
+			if (codeOf(error) !== 'ERR_OPTION') throw error;
+			throw new OptionError(
+				`collectors[${index}].maxMessageSize`,
+				maxMessageSize,
+				`room for every template and record: ${messageOf(error)}`,
+			);
+		}
 	}
 }

@@ -19,6 +19,7 @@ import {
 	type ExporterStats,
 	Ledger,
 	lossesOf,
+	plannedInterval,
 	tell,
 } from './events.ts';
 import { PollWarnings } from './poll_warnings.ts';
@@ -86,9 +87,7 @@ export class Run {
 			failed: (error) => this.#failed(error),
 		});
 		this.#scheduler = new PollScheduler({
-			// With events the kernel tells by itself; what is left of polling is the resync.
-			interval:
-				this.#settings.source === 'events' ? this.#settings.resyncInterval : this.#settings.pollInterval,
+			interval: plannedInterval(this.#settings),
 			retryInterval: this.#settings.pollInterval,
 			maxPollShare: this.#settings.maxPollShare,
 			poll: () => {
@@ -204,7 +203,7 @@ export class Run {
 		return {
 			state,
 			table,
-			pollIntervalEffective: this.#scheduler?.effectiveInterval ?? this.#settings.pollInterval,
+			pollIntervalEffective: this.#scheduler?.effectiveInterval ?? plannedInterval(this.#settings),
 			lastSuccessfulPoll: this.#lastSuccessfulPoll,
 			lastPollAttempt: this.#lastPollAttempt,
 			exportLag: this.#delivery?.lagMs ?? 0,

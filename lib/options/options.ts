@@ -67,6 +67,8 @@ function selected(table: Record<OptionName, OptionRow>): Partial<Record<OptionNa
 	return Object.fromEntries(Object.entries(table).filter(([, { selection }]) => selection === true));
 }
 
+/** One of which is asked for where the other one was given. */
+const NEEDED_TOGETHER: Readonly<Partial<Record<string, string>>> = { tlsCert: 'tlsKey', tlsKey: 'tlsCert' };
 const FOLLOWING = ['activeTimeout', 'idleTimeout'] as const;
 
 /**
@@ -87,7 +89,8 @@ export function resolveWithOrigins(
 	kind: Kind,
 	which: 'all' | 'selection' = 'all',
 ): Resolved {
-	const merged: Record<string, unknown> = {};
+	// Without a prototype: `__proto__` is a wrong name like others.
+	const merged: Record<string, unknown> = Object.create(null);
 	const names = new Map<string, string>();
 	const origins: Record<string, string> = {};
 	for (const layer of layers) {
@@ -95,6 +98,8 @@ export function resolveWithOrigins(
 			if (value === undefined) continue;
 			merged[option] = value;
 			names.set(option, layer.nameOf(option));
+			const other = NEEDED_TOGETHER[option];
+			if (other !== undefined && !names.has(other)) names.set(other, layer.nameOf(other));
 			origins[option] = layer.originOf?.(option) ?? 'options';
 		}
 	}

@@ -78,11 +78,7 @@ const MAX_FORMATS: usize = 64;
 
 impl Export {
     /// Adds a format, or finds the same one: sessions that want the same bodies share them.
-    pub(crate) fn add_format(
-        &mut self,
-        spec: FormatSpec,
-        names: &Naming,
-    ) -> Result<FormatId, Error> {
+    pub(crate) fn add_format(&mut self, spec: FormatSpec) -> Result<FormatId, Error> {
         let found = self.formats.iter().position(|known| known.spec == spec);
         let index = match found {
             Some(index) => index,
@@ -90,7 +86,7 @@ impl Export {
                 return Err(Error::TooManyFormats(MAX_FORMATS));
             }
             None => {
-                let format = Arc::new(spec.compile(names)?);
+                let format = Arc::new(spec.compile()?);
                 let bodies = BodyEncoder::new(&format);
                 self.formats.push(Encoder {
                     spec,

@@ -165,8 +165,7 @@ impl Exporter {
 
     /// Adds a format, or finds the same one.
     pub fn add_format(&mut self, format: FormatSpec) -> Result<FormatId, Error> {
-        let names = self.shared.names();
-        self.export.add_format(format, &names)
+        self.export.add_format(format)
     }
 
     /// The format of a session that is to be opened.

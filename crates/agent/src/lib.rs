@@ -20,7 +20,7 @@ mod state_file;
 pub use clock::now;
 pub use dump::{DumpPart, DumpTask, Dumped, dump};
 pub use error::Error;
-pub use export::format::{FormatId, FormatSpec, ProfileName};
+pub use export::format::{Extras, FormatId, FormatSpec, ProfileName};
 pub use export::{Amount, BatchId, EncodedBatch};
 pub use exporter::{Config, Exporter, Stats};
 pub use kernel::notice::{Notice, PollSummary};

@@ -13,14 +13,20 @@ use std::net::UdpSocket;
 use std::sync::Arc;
 
 use agent::{
-    LabelBits, NameSet, NamesConfig, Networks, Notice, Pods, PolicyRules, Prefixes, ProfileName,
-    RuleLabels, Services,
+    Extras, LabelBits, NameSet, NamesConfig, Networks, Notice, Pods, PolicyRules, Prefixes,
+    ProfileName, RuleLabels, Services,
 };
 use netfilter::Masked;
 use netfilter::testing::{Entry, Maker, in_tracked_namespace, nft, run, tuple};
 use serde_json::{Value, json};
 
 use support::{Run, config, number};
+
+const NAMED: ProfileName = ProfileName::StandardWith(Extras {
+    names: true,
+    node: true,
+    cluster: true,
+});
 
 const PODS: &str = r#"[
     {"name":"web-0","namespace":"shop","node":"k1","addresses":["10.10.0.5","fd00:10::5"],
@@ -209,7 +215,7 @@ fn policies(record: &Value) -> [&str; 2] {
 #[test]
 fn a_rule_that_is_gone_names_what_it_let_in_and_an_unknown_one_is_counted_and_said() {
     in_tracked_namespace(|| {
-        let mut run = start(names(), ProfileName::StandardNamed);
+        let mut run = start(names(), NAMED);
         run.poll();
         let entry = |port: u16, labels| Entry {
             labels,
@@ -257,7 +263,7 @@ fn labels_mean_nothing_until_there_are_rules_and_may_stand_elsewhere() {
                 rule_labels,
                 ..names()
             },
-            ProfileName::StandardNamed,
+            NAMED,
         );
         let mut labels = [0; 16];
         // Bits 64 and 66; 81 and 82, 83 is no part of it.
@@ -296,7 +302,7 @@ fn flow_types_tell_pods_of_this_node_and_of_others_from_what_is_external() {
         ];
         let entries = || cases.map(|(from, to, _)| Entry::new(tuple(from, to, 6)));
         let types = |names| {
-            let mut run = start(names, ProfileName::StandardNamed);
+            let mut run = start(names, NAMED);
             Maker::open().unwrap().create(entries()).unwrap();
             let records = records(&mut run);
             let out = ["egressName", "egressIP", "egressNodeName"];
@@ -335,7 +341,7 @@ fn networks_name_what_is_no_pod_and_the_node_and_its_cluster_name_themselves() {
                 cluster: Some("blue".into()),
                 ..names()
             },
-            ProfileName::StandardNamed,
+            NAMED,
         );
         Maker::open()
             .unwrap()
@@ -393,7 +399,7 @@ fn an_address_is_the_next_pods_for_connections_since_that_one_started() {
                 pods: Arc::default(),
                 ..names()
             },
-            ProfileName::StandardNamed,
+            NAMED,
         );
         let entry =
             |port: u16| Entry::new(tuple(&format!("10.10.0.5:{port}"), "198.51.100.1:80", 6));

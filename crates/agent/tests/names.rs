@@ -11,7 +11,7 @@ mod support;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use agent::{NameSet, NamesConfig, Pod, Pods, ProfileName};
+use agent::{Extras, NameSet, NamesConfig, Pod, Pods, ProfileName};
 use netfilter::testing::{Entry, Maker, in_tracked_namespace, tuple};
 use serde_json::Value;
 
@@ -38,6 +38,12 @@ fn with_pods(pods: Pods) -> NamesConfig {
 fn set_pods(run: &Run, pods: Pods) {
     run.exporter.set_names(NameSet::Pods(Arc::new(pods)));
 }
+
+const NAMED: ProfileName = ProfileName::StandardWith(Extras {
+    names: true,
+    node: false,
+    cluster: false,
+});
 
 const SHOP: [&str; 3] = ["web-7d4b9c6f5d-x2x9k", "shop", "node-1"];
 const CART: [&str; 3] = ["cart-0", "shop", "node-2"];
@@ -122,7 +128,7 @@ fn exported(profile: ProfileName) -> Vec<Value> {
 
 #[test]
 fn a_connection_is_named_at_first_sight_and_keeps_its_names() {
-    for profile in [ProfileName::StandardNamed, ProfileName::Antrea] {
+    for profile in [NAMED, ProfileName::Antrea] {
         in_tracked_namespace(move || {
             assert_eq!(
                 names(&exported(profile)),
@@ -177,7 +183,7 @@ fn a_connection_that_an_event_tells_of_is_named() {
                 names: with_pods(pods(FIRST)),
                 ..with_events()
             },
-            ProfileName::StandardNamed,
+            NAMED,
         );
         run.poll();
         let mut maker = Maker::open().unwrap();
@@ -196,7 +202,7 @@ fn a_connection_that_an_event_tells_of_is_named() {
 fn names_of_pods_that_are_gone_are_given_back_and_the_living_keep_theirs() {
     in_tracked_namespace(|| {
         let mut maker = Maker::open().unwrap();
-        let mut run = Run::start_with(config(), ProfileName::StandardNamed);
+        let mut run = Run::start_with(config(), NAMED);
         let living: Vec<String> = (0..5).map(|it| format!("10.1.0.{it}")).collect();
         let long_lived = |list: &mut Vec<Pod>| {
             list.extend(living.iter().map(|address| Pod {

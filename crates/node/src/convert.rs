@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agent::{
-    FormatSpec, LabelBits, NamesConfig, Network, OwnSession, Prefixes, ProfileName, RuleLabels,
-    Selection,
+    Extras, FormatSpec, LabelBits, NamesConfig, Network, OwnSession, Prefixes, ProfileName,
+    RuleLabels, Selection,
 };
 use flow_table::{InitialDelta, Losses, WhenFull};
 use napi_derive::napi;
@@ -99,6 +99,9 @@ pub struct NativeFormat {
     pub fields: Option<Vec<String>>,
     /// Whether records of the standard profile without `fields` end with the names of both ends.
     pub names: bool,
+    /// Whether they end with the node's name, and with that of its cluster.
+    pub node: bool,
+    pub cluster: bool,
     pub domain: u32,
     pub max_message_size: u32,
 }
@@ -232,7 +235,11 @@ pub fn own_session(session: &NativeOwnSession) -> Result<OwnSession> {
 pub fn format(format: NativeFormat) -> Result<FormatSpec> {
     Ok(FormatSpec {
         profile: match (format.profile.as_str(), format.fields) {
-            ("standard", None) if format.names => ProfileName::StandardNamed,
+            ("standard", None) => ProfileName::StandardWith(Extras {
+                names: format.names,
+                node: format.node,
+                cluster: format.cluster,
+            }),
             ("standard", fields) => ProfileName::Standard(fields),
             ("antrea", None) => ProfileName::Antrea,
             ("antrea", Some(_)) => {

@@ -260,3 +260,9 @@ fn message(body: ipfix::Body) -> NativeMessage {
         body: body.sets().to_vec().into(),
     }
 }
+
+/// Throws when no exporter could add this format.
+#[napi(catch_unwind)]
+pub fn check_format(format: NativeFormat) -> Result<()> {
+    convert::format(format)?.check().map_err(errors::agent)
+}
