@@ -5,7 +5,7 @@ import type { NativeConfig } from './native.ts';
 import { selectionOf } from './selection.ts';
 
 export function nativeConfig(settings: Settings): NativeConfig {
-	const { maxConnections, stateFile } = settings;
+	const { maxConnections, stateFile, serviceMark, ruleLabels, nodeName, clusterName } = settings;
 	return {
 		selection: selectionOf(settings),
 		source: settings.source,
@@ -17,9 +17,12 @@ export function nativeConfig(settings: Settings): NativeConfig {
 		pollRetryTimeout: settings.pollRetryTimeout,
 		secondsEndMonotonic: settings.profile === 'antrea',
 		eventBufferSize: settings.eventBufferSize,
-		podNetworks: [],
+		podNetworks: settings.podNetworks,
 		pollInterval: settings.pollInterval,
-		...(settings.profile === 'antrea' && { serviceMark: { value: 0x10, mask: 0x10 } }),
+		...(serviceMark !== undefined && { serviceMark }),
+		...(ruleLabels !== undefined && { ruleLabels }),
+		...(nodeName !== undefined && { nodeName }),
+		...(clusterName !== undefined && { clusterName }),
 		...(maxConnections !== undefined && { maxConnections }),
 		...(stateFile !== undefined && { stateFile }),
 	};

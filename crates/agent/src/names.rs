@@ -415,7 +415,9 @@ impl Naming {
                 ),
             ));
         }
-        warnings.extend(self.unknown.take_warning(now_ms));
+        if let Some(message) = self.unknown.take_warning(now_ms) {
+            warnings.push(("POLICY_RULE_UNKNOWN", message));
+        }
         warnings
     }
 }
@@ -439,7 +441,7 @@ impl UnknownRules {
         }
     }
 
-    fn take_warning(&mut self, now_ms: u64) -> Option<(&'static str, String)> {
+    fn take_warning(&mut self, now_ms: u64) -> Option<String> {
         let rested = |said: u64| now_ms >= said.saturating_add(UNKNOWN_REST_MS);
         let (direction, number) = self.last?;
         if self.unsaid == 0 || !self.said_ms.is_none_or(rested) {
@@ -448,12 +450,9 @@ impl UnknownRules {
         self.said_ms = Some(now_ms);
         let count = std::mem::take(&mut self.unsaid);
         let labels = if count == 1 { "label" } else { "labels" };
-        Some((
-            "POLICY_RULE_UNKNOWN",
-            format!(
-                "{count} {labels} of new connections carried a number that no policy rule has, such as {number} ({direction}): their \
-                 policies are exported empty; set all rules that the node enforces, or the bits that carry their numbers"
-            ),
+        Some(format!(
+            "{count} {labels} of new connections carried a number that no policy rule has, such as {number} ({direction}): their \
+             policies are exported empty; set all rules that the node enforces, or the bits that carry their numbers"
         ))
     }
 }

@@ -14,11 +14,11 @@ use crate::errors::{self, Result};
 pub struct NativeWrong {
     /// From the list to the wrong value.
     pub keys: Vec<Either<u32, String>>,
-    /// The same as text, to be put behind the list's name: `[3].addresses[0]`.
-    pub path: String,
     /// What stands there, where that is not what the keys lead to.
     pub got: Option<String>,
     pub expected: String,
+    /// Where the last key is wrong: what it may be.
+    pub choices: Vec<String>,
 }
 
 /// One set, checked: good for any number of exporters.
@@ -60,9 +60,9 @@ impl NativeNames {
     pub fn wrong(&self) -> Option<NativeWrong> {
         self.set.as_ref().err().map(|error| NativeWrong {
             keys: error.path().iter().map(key).collect(),
-            path: error.path_text(),
             got: error.got().map(str::to_owned),
             expected: error.expected().to_owned(),
+            choices: error.choices().iter().map(ToString::to_string).collect(),
         })
     }
 

@@ -75,7 +75,11 @@ impl<'a, 'p> Node<'a, 'p> {
     }
 
     /// The fields of an object that has no others than `keys`.
-    pub(crate) fn fields(&self, keys: &[&str], expected: &str) -> Result<Fields<'a>, NamesError> {
+    pub(crate) fn fields(
+        &self,
+        keys: &'static [&'static str],
+        expected: &str,
+    ) -> Result<Fields<'a>, NamesError> {
         let fields: Fields<'a> =
             serde_json::from_str(self.raw).map_err(|_| self.wrong(expected))?;
         for (key, raw) in &fields.0 {
@@ -84,7 +88,7 @@ impl<'a, 'p> Node<'a, 'p> {
                     raw: raw.get(),
                     path: Path::Key(&self.path, key),
                 };
-                return Err(node.wrong("no option of this name"));
+                return Err(node.wrong("no option of this name").instead_of(keys));
             }
         }
         Ok(fields)

@@ -183,6 +183,40 @@ fn a_set_that_changes_during_a_pass_does_not_mix_with_the_former() {
 }
 
 #[test]
+fn unknown_rules_are_all_counted_and_said_at_most_once_a_minute() {
+    let config = NamesConfig {
+        policy_rules: Some(Arc::default()),
+        ..NamesConfig::default()
+    };
+    let mut naming = Naming::new(&config);
+    let labelled = |naming: &mut Naming, labels: [u32; 2]| {
+        let mut seen = seen(1);
+        let bits = u64::from(labels[1]) << 32 | u64::from(labels[0]);
+        seen.labels[..8].copy_from_slice(&bits.to_ne_bytes());
+        assert_eq!(naming.name(&seen), NamesId(0));
+    };
+    assert!(naming.take_warnings(0).is_empty());
+    labelled(&mut naming, [0, 0]);
+    assert!(naming.take_warnings(0).is_empty());
+    labelled(&mut naming, [7, 8]);
+    labelled(&mut naming, [0, 9]);
+    let warnings = naming.take_warnings(1_000);
+    let [(code, message)] = &warnings[..] else {
+        panic!("one warning: {warnings:?}")
+    };
+    assert_eq!(*code, "POLICY_RULE_UNKNOWN");
+    assert!(
+        message.starts_with("3 labels ") && message.contains("such as 9 (egress)"),
+        "{message}"
+    );
+    labelled(&mut naming, [7, 0]);
+    assert!(naming.take_warnings(60_999).is_empty());
+    assert_eq!(naming.take_warnings(61_000).len(), 1);
+    assert!(naming.take_warnings(200_000).is_empty(), "nothing new");
+    assert_eq!(naming.stats().unknown_rules_total, 4);
+}
+
+#[test]
 fn the_same_names_of_another_set_of_pods_are_the_same_combination() {
     let shared = shared(10, pods(&[(1, "a"), (2, "b")]));
     poll(&shared, &[1]);

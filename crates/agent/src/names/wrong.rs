@@ -9,6 +9,7 @@ pub struct NamesError {
     path: Vec<PathKey>,
     got: Got,
     expected: String,
+    choices: &'static [&'static str],
 }
 
 /// What stands at a wrong place.
@@ -58,7 +59,18 @@ impl NamesError {
             path: path.into_iter().collect(),
             got,
             expected: expected.into(),
+            choices: &[],
         }
+    }
+
+    /// The same, where the last key of the path ought to have been one of these.
+    pub(crate) fn instead_of(self, choices: &'static [&'static str]) -> Self {
+        Self { choices, ..self }
+    }
+
+    /// What the last key of the path may be called; empty: that is not what is wrong.
+    pub fn choices(&self) -> &[&'static str] {
+        self.choices
     }
 
     /// Something that stands there in other words than the list's.
