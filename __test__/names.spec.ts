@@ -5,6 +5,7 @@ interface Report {
 	/** Of each connection: name, namespace and node of the source, then of the destination. */
 	standard: Record<string, unknown[]>;
 	antrea: Record<string, unknown[]>;
+	gateway: unknown[][];
 	unnamed: string[][];
 	antreaStopped: Record<string, unknown[]>;
 	names: number;
@@ -41,6 +42,14 @@ test('Pods that were set are those of the next start, which looks all connection
 		afterErrors: [...LATE, ...NOBODY],
 		replaced: [...LATE, ...NOBODY],
 	});
+});
+
+test('networks name what is no Pod, and Services what connections go to', async (t) => {
+	const { gateway } = await report;
+	t.deepEqual(gateway, [
+		['pods', 'pods', 'shop/cart:dns', 'gw-1', 'blue'],
+		['strangers', 'pods', '', 'gw-1', 'blue'],
+	]);
 });
 
 test('records of an exporter without Pods have no elements for names', async (t) => {
