@@ -40,7 +40,7 @@ function lost(losses: ExporterStats['losses'], collector: string | null) {
 for (const [name, reason] of [
 	['refuse', /connection refused$/],
 	['delay', null],
-	['stall', /^stalled: \d+ octets wait and none was taken for 400 ms$/],
+	['stall', /^stalled: \d+ octets wait and none was acknowledged for 400 ms$/],
 	['slow', /^stalled: /],
 	['reset', /^reset by the collector$/],
 	['half-close', /^closed by the collector$/],

@@ -6,12 +6,12 @@ import { join } from 'node:path';
 import test from 'ava';
 import { Collector, type CollectorOptions, type FlowRecord } from '../lib/index.ts';
 import { temporaryFolder } from './support/folder.ts';
-import { DATA_SET, message, TEMPLATE_SET } from './support/records.ts';
+import { DATA_SET, message, TEMPLATE_SET, templateSet } from './support/records.ts';
 
 const TEMPLATE = message(TEMPLATE_SET);
 const DATA = message(DATA_SET);
-/** What the record of DATA_SET says, by hand; 0x60000000 is 2021-01-14T08:25:36Z. */
-const RECORD = {
+/** What the record of DATA_SET says, by hand, and who sent it; 0x60000000 is 2021-01-14T08:25:36Z. */
+const recordOf = (port: number | undefined) => ({
 	sourceIPv4Address: '192.0.2.7',
 	destinationTransportPort: 443,
 	octetDeltaCount: 1500,
@@ -20,8 +20,9 @@ const RECORD = {
 		observationDomainId: 1,
 		sequenceNumber: 0,
 		templateId: 256,
+		peer: `127.0.0.1:${port}`,
 	},
-};
+});
 
 async function listening(options: Partial<CollectorOptions> & { kind?: string } = {}) {
 	const { kind = 'tcp', ...rest } = options;
@@ -47,7 +48,7 @@ test('a record comes out as the message says, whatever the stream’s chunks', a
 		socket.write(Buffer.of(octet));
 		await new Promise((resolve) => setImmediate(resolve));
 	}
-	t.deepEqual(await read(collector, 1), [RECORD]);
+	t.deepEqual(await read(collector, 1), [recordOf(socket.localPort)]);
 	socket.destroy();
 	await collector.stop();
 });
@@ -88,7 +89,7 @@ test('a malformed datagram is skipped and counted, the session stays', async (t)
 	for (const datagram of [TEMPLATE, Buffer.from('nonsense'), DATA]) {
 		await new Promise((resolve) => socket.send(datagram, port, '127.0.0.1', resolve));
 	}
-	t.deepEqual(await read(collector, 1), [RECORD]);
+	t.deepEqual(await read(collector, 1), [recordOf(socket.address().port)]);
 	t.is(typeof (await malformed)[0].error, 'string');
 	t.is(collector.stats().malformed, 1);
 	socket.close();
@@ -111,18 +112,6 @@ test('templates belong to their session', async (t) => {
 	await collector.stop();
 });
 
-test('sessions beyond the bound are refused and counted', async (t) => {
-	const { collector, port } = await listening({ maxSessions: 1 });
-	const first = connect(port, '127.0.0.1');
-	await once(collector, 'connect');
-	const second = connect(port, '127.0.0.1');
-	second.on('error', () => undefined).resume();
-	await once(second, 'close');
-	t.like(collector.stats(), { sessions: 1, refusedSessions: 1 });
-	first.destroy();
-	await collector.stop();
-});
-
 test('a reader that does not read holds the senders back, not the memory', async (t) => {
 	const { collector, port } = await listening({ maxQueuedBytes: 10_000 });
 	const socket = connect(port, '127.0.0.1');
@@ -141,27 +130,103 @@ test('a reader that does not read holds the senders back, not the memory', async
 	await collector.stop();
 });
 
-test('files are read to their end, and one that is cut says so', async (t) => {
+test('files are read to their end, and one that is cut ends the iteration with an error', async (t) => {
 	const folder = temporaryFolder('collector');
 	const [whole, cut] = [join(folder, 'whole'), join(folder, 'cut')];
 	await writeFile(whole, Buffer.concat([TEMPLATE, DATA, DATA]));
 	await writeFile(cut, Buffer.concat([TEMPLATE, DATA, DATA.subarray(0, 20)]));
-	const collector = new Collector({ files: [whole, cut, join(folder, 'missing'), 'no\0path'] });
+	const collector = new Collector({ files: [cut, whole] });
 	const errors: Array<string | null> = [];
 	collector.on('disconnect', ({ error }) => errors.push(error));
-	let records = 0;
-	for await (const batch of collector) records += batch.length;
-	t.is(records, 3);
-	t.is(errors[0], null);
-	t.is(typeof errors[1], 'string');
-	t.regex(errors[2] ?? '', /ENOENT/);
-	t.regex(errors[3] ?? '', /null bytes/);
+	const peers: string[] = [];
+	const reading = async () => {
+		for await (const batch of collector) peers.push(...batch.map(({ message }) => message.peer));
+	};
+	const error = await t.throwsAsync(reading(), { code: 'ERR_MALFORMED' });
+	t.is(error?.message, `${cut}: ended 20 octets into a message`);
+	t.deepEqual(peers, [cut, whole, whole]);
+	t.deepEqual(errors, ['ended 20 octets into a message', null]);
+	t.is(collector.stats().malformed, 1);
 });
 
-test('a port in use is an error of the start, and nothing stays bound', async (t) => {
-	const { collector, port } = await listening();
-	const other = new Collector({ listen: ['tcp://127.0.0.1:0', `tcp://127.0.0.1:${port}`] });
-	await t.throwsAsync(other.start(), { message: /EADDRINUSE/ });
-	t.deepEqual(other.addresses, []);
+test('a file that is not there, or is none, is an error of the start with its code', async (t) => {
+	const folder = temporaryFolder('collector');
+	const missing = join(folder, 'missing');
+	await t.throwsAsync(new Collector({ files: [missing] }).start(), {
+		code: 'ENOENT',
+		message: `files[0]: ${missing}: cannot be read: no such file`,
+	});
+	await t.throwsAsync(new Collector({ files: ['/dev/null', folder] }).start(), { code: 'EISDIR' });
+	await t.throwsAsync(new Collector({ files: ['no\0path'] }).start(), { code: 'ERR_INVALID_ARG_VALUE' });
+	// Nor is it lost on whoever does not wait for the start.
+	const iterated = new Collector({ files: [missing] });
+	await t.throwsAsync(read(iterated, 1), { code: 'ENOENT' });
+	await t.throwsAsync(read(iterated, 1), { code: 'ENOENT' }, 'nor on whoever asks again');
+});
+
+test('a port in use is an error of the start with its code, and nothing stays bound', async (t) => {
+	for (const kind of ['tcp', 'udp']) {
+		const { collector, port } = await listening({ kind });
+		const address = `${kind}://127.0.0.1:${port}`;
+		const other = new Collector({ listen: ['tcp://127.0.0.1:0', address] });
+		await t.throwsAsync(other.start(), {
+			code: 'EADDRINUSE',
+			message: `listen[1] ${address}: cannot listen: the address is in use`,
+		});
+		t.deepEqual(other.addresses, []);
+		t.is(other.stats().state, 'stopped');
+		await collector.stop();
+		await other.start();
+		t.is(other.addresses.length, 2, 'it can be started when the port is free');
+		await other.stop();
+	}
+});
+
+test('it stops, starts again, and ends by its signal', async (t) => {
+	const abort = new AbortController();
+	const { collector, port } = await listening({ signal: abort.signal });
+	const socket = connect(port, '127.0.0.1');
+	socket.on('error', () => undefined).resume();
+	socket.write(Buffer.concat([TEMPLATE, DATA]));
+	await once(collector, 'connect');
+	while (collector.stats().records === 0) await new Promise((resolve) => setImmediate(resolve));
 	await collector.stop();
+	await once(socket, 'close');
+	t.like(collector.stats(), { state: 'stopped', sessions: 0 });
+	t.is((await read(collector, 1)).length, 1, 'what was decoded can still be read');
+	await collector.start();
+	t.is(collector.stats().state, 'running');
+	const ended = (async () => {
+		for await (const _ of collector);
+	})();
+	abort.abort();
+	await ended;
+	await collector.stop();
+	t.is(collector.stats().state, 'stopped');
+	await t.throwsAsync(collector.start(), { any: true, name: 'AbortError' });
+});
+
+test('a stop while it starts rejects the start, and nothing stays bound', async (t) => {
+	const { collector: other, port } = await listening();
+	await other.stop();
+	const address = `tcp://127.0.0.1:${port}`;
+	const collector = new Collector({ listen: ['udp://127.0.0.1:0', address] });
+	const starting = t.throwsAsync(collector.start(), { code: 'ERR_STOPPED' });
+	await collector.stop();
+	await starting;
+	t.deepEqual(collector.addresses, []);
+	const next = new Collector({ listen: [address] });
+	await next.start();
+	await next.stop();
+});
+
+test('large integers can keep their digits', async (t) => {
+	const folder = temporaryFolder('collector');
+	const file = join(folder, 'large');
+	const octets = Buffer.from('0100000cffffffffffffffff', 'hex');
+	await writeFile(file, Buffer.concat([message(templateSet([[1, 8]])), message(octets)]));
+	const [rounded] = await read(new Collector({ files: [file] }), 1);
+	t.is(rounded?.['octetDeltaCount'], 2 ** 64);
+	const [exact] = await read(new Collector({ files: [file], largeNumbers: 'text' }), 1);
+	t.is(String(exact?.['octetDeltaCount']), '18446744073709551615');
 });

@@ -92,3 +92,20 @@ test('a folder is no file to write to', (t) => {
 	}
 	t.notThrows(() => javascript({ collectors: [`file:${folder}/flows.ipfix`] }));
 });
+
+test('two collectors do not write to one path', (t) => {
+	const file = (url: string, name: string) => ({ url, name });
+	const refused = (...collectors: unknown[]) =>
+		t.throws(() => javascript({ collectors }), { instanceOf: OptionError })?.message;
+	t.is(
+		refused(file('file:/a/b', 'one'), 'tcp://a', file('file:///a/./c/../b', 'two')),
+		'collectors[2].url: got "file:/a/b", expected a path that no other collector writes to',
+	);
+	t.is(
+		refused(file(`file:${process.cwd()}/b`, 'one'), file('file:b', 'two')),
+		'collectors[1].url: got "file:b", expected a path that no other collector writes to',
+	);
+	t.notThrows(() =>
+		javascript({ collectors: ['file:a', 'file:b', file('tcp://a', 'one'), file('tcp://a', 'two')] }),
+	);
+});

@@ -5,10 +5,15 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import test from 'ava';
 import { temporaryFolder } from './support/folder.ts';
-import { namespaced, runProgram } from './support/namespace.ts';
+import { runProgram, UNSHARE } from './support/namespace.ts';
 import { DATA_SET, message, TEMPLATE_SET } from './support/records.ts';
 
 const MAIN = fileURLToPath(new URL('../dist/cli/main.js', import.meta.url));
+/** Compiled already: no loader, which would take most of the time. */
+const inside = (...args: string[]): [string, string[]] => [
+	'unshare',
+	[...UNSHARE, process.execPath, MAIN, ...args],
+];
 const run = (...args: string[]) => runProgram(process.execPath, [MAIN, ...args]);
 
 test('help and version are no errors', async (t) => {
@@ -47,7 +52,7 @@ test('wrong usage and wrong options end with 2 and say what is wrong', async (t)
 			/state file \/nowhere\/state .*there is no folder \/nowhere$/m,
 		],
 		[['run', '--fields', 'noSuchElement', '--collector', 'tcp://127.0.0.1:9'], /noSuchElement/],
-		[['collect'], /listen: got \[\], expected an address to listen on/],
+		[['collect'], /--listen: got nothing, expected an address to listen on/],
 		[['collect', '--listen', 'tcp://127.0.0.1:0', '--count', '0'], /whole number above zero/],
 		[['dump', '--format', 'xml'], /Allowed choices are json, table/],
 		[['dump', '--protocol', ','], /--protocol\[0\]: got "", expected a protocol/],
@@ -71,8 +76,8 @@ test('wrong usage and wrong options end with 2 and say what is wrong', async (t)
 	];
 	for (const [args, complaint] of cases) {
 		// In a namespace: a case that wrongly starts would need permission first.
-		const [command, inside] = namespaced(MAIN, ...args);
-		const { code, stderr } = await runProgram(command, inside);
+		const [command, within] = inside(...args);
+		const { code, stderr } = await runProgram(command, within);
 		t.is(code, 2, args.join(' '));
 		t.regex(stderr, complaint);
 	}
@@ -80,8 +85,8 @@ test('wrong usage and wrong options end with 2 and say what is wrong', async (t)
 
 test('a variable of the environment that is no option is said at the start', async (t) => {
 	const environment = { CONNTRACK_IPFIX_ZONES: '7', CONNTRACK_IPFIX_SERVICE_HOST: '10.0.0.1' };
-	const [command, inside] = namespaced(MAIN, 'run', '--state-file', '/nowhere/state');
-	const { stderr } = await runProgram(command, inside, environment);
+	const [command, within] = inside('run', '--state-file', '/nowhere/state');
+	const { stderr } = await runProgram(command, within, environment);
 	t.regex(stderr, /"level":"warn".*"variable":"CONNTRACK_IPFIX_ZONES".*is no option and has no effect/);
 	t.notRegex(stderr, /SERVICE_HOST/);
 });
@@ -159,12 +164,23 @@ test('--print-config says where each value came from', async (t) => {
 		t.true(stdout.includes(`${line}\n`), `${line}\n${stdout}${stderr}`);
 });
 
+test('an empty variable is none', async (t) => {
+	const environment = {
+		CONNTRACK_IPFIX_CONFIG: '',
+		CONNTRACK_IPFIX_ZONE: '',
+		CONNTRACK_IPFIX_POLL_INTERVAL: '',
+	};
+	const { code, stdout } = await runProgram(process.execPath, [MAIN, 'run', '--print-config'], environment);
+	t.is(code, 0);
+	t.true(stdout.includes('pollInterval: 5s # default\n'));
+});
+
 test('dump is not stopped by variables that are for run alone', async (t) => {
-	const { stderr } = await runProgram(...namespaced(MAIN, 'dump'), {
-		CONNTRACK_IPFIX_TLS_CA: '/ca.pem',
-		CONNTRACK_IPFIX_ZONE: '70000',
-	});
-	t.regex(stderr, /^conntrack-ipfix: CONNTRACK_IPFIX_ZONE\[0\]: got 70000, expected/);
+	const environment = { CONNTRACK_IPFIX_TLS_CA: '/ca.pem', CONNTRACK_IPFIX_POLL_INTERVAL: 'x' };
+	const { code, stderr } = await runProgram(...inside('dump'), environment);
+	t.deepEqual([code, stderr], [0, '']);
+	const wrong = await runProgram(...inside('dump'), { CONNTRACK_IPFIX_ZONE: '70000' });
+	t.regex(wrong.stderr, /^conntrack-ipfix: CONNTRACK_IPFIX_ZONE\[0\]: got 70000, expected/);
 });
 
 test('collect reads a file, ends after --count records, and prints them as a table', async (t) => {

@@ -35,6 +35,18 @@ test('what belongs together is read, from files and as text', async (t) => {
 	await t.notThrowsAsync(read({ cert: both, key: both }));
 });
 
+test('what has not changed is not parsed again, whether it can be used or not', async (t) => {
+	const changing = file('changing.pem', own.cert);
+	const credentials = new Credentials({ minVersion: 'TLSv1.2', cert: changing, key });
+	const first = await credentials.read();
+	t.is(await credentials.read(), first);
+	file('changing.pem', other.cert);
+	const refused = await t.throwsAsync(credentials.read(), { message: /does not belong to the certificate/ });
+	t.is(await t.throwsAsync(credentials.read()), refused);
+	file('changing.pem', own.cert);
+	t.deepEqual((await credentials.read()).fingerprint, first.fingerprint);
+});
+
 test('what cannot be used is named by its option and its file', async (t) => {
 	const words = file('words.pem', 'root:x:0:0:root:/root:/bin/bash\n');
 	const csr = file('csr.pem', request);

@@ -58,11 +58,11 @@ test('all: a batch commits when every open collector has settled it or failed an
 	const { made, settled: settle, failed } = delivery('all', core, first, second, away);
 	await turn();
 	t.deepEqual([first.parcels.length, second.parcels.length, away.parcels.length], [1, 1, 0]);
-	t.deepEqual(away.missed, ['away'], 'who is not there misses it, and it is counted');
 	failed(first, 0);
-	t.deepEqual(settled, []);
+	t.deepEqual([settled, away.missed], [[], []]);
 	settle(second, 0);
 	t.deepEqual(settled, ['commit 1']);
+	t.deepEqual(away.missed, ['away'], 'who is not there misses it, and it is counted');
 	t.deepEqual(first.decisions, ['keep'], 'the first still gets it, from what it kept');
 	failed(first, 0);
 	t.deepEqual(first.decisions, ['keep', 'keep'], 'and again, if it breaks again');
@@ -87,6 +87,29 @@ test('all: a batch is not held back for a stalled collector, which still owes it
 	failed(slow, 1);
 	t.deepEqual(slow.decisions, ['keep']);
 	t.deepEqual(settled, ['commit 1', 'commit 2'], 'settled once');
+	made.stop();
+});
+
+test('all: who misses a batch is counted once, however often it is rolled back and taken again', async (t) => {
+	const { core, settled } = source(1);
+	const [only, away, stalled] = [new FakeSession(), new FakeSession(), new FakeSession()];
+	away.state = 'backoff';
+	stalled.state = 'stalled';
+	const { made, settled: settle, failed } = delivery('all', core, only, away, stalled);
+	for (let times = 0; times < 3; times += 1) {
+		await turn();
+		failed(only, times);
+	}
+	await turn();
+	t.deepEqual([away.missed, stalled.missed], [[], []]);
+	// It is back: what it gets in the end it does not miss.
+	failed(only, 3);
+	stalled.state = 'open';
+	await turn();
+	settle(only, 4);
+	settle(stalled, 0);
+	t.deepEqual(settled, ['rollback 1', 'rollback 1', 'rollback 1', 'rollback 1', 'commit 1']);
+	t.deepEqual([away.missed, stalled.missed], [['away'], []]);
 	made.stop();
 });
 

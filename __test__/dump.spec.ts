@@ -1,6 +1,5 @@
-import { readFileSync } from 'node:fs';
 import test from 'ava';
-import { interfacesOf } from '../scripts/docs/declarations.ts';
+import { interfacesOf, publicDeclarations } from '../scripts/docs/declarations.ts';
 import type { KernelFlow } from './support/kernel.ts';
 import { inNamespace } from './support/namespace.ts';
 
@@ -16,7 +15,7 @@ const report = inNamespace<Report>('dump');
 
 test('what a dump says of connections is what their type says', async (t) => {
 	const { names } = await report;
-	const shipped = interfacesOf(readFileSync(new URL('../dist/types.d.ts', import.meta.url), 'utf8'));
+	const shipped = interfacesOf(publicDeclarations());
 	const declared = shipped
 		.filter(({ name }) => name === 'Connection' || name === 'ConnectionTuple')
 		.flatMap(({ heritage, members }) => [

@@ -27,7 +27,12 @@ test('start and stop in every order leave nothing behind', async (t) => {
 		exportsNothing: ['NO_COLLECTOR', 'NOTHING_SELECTED'],
 		heard: 2,
 		uncaught: ['a listener', 'another listener'],
-		folderGone: { warnings: [], reasons: ['ENOENT'], exported: 10, collector: 'closed' },
+		folderGone: {
+			warnings: ['LEFT_AT_STOP'],
+			reasons: ['GONE/flows.ipfix.part'],
+			exported: 0,
+			collector: 'closed',
+		},
 		abortedBefore: 'AbortError',
 		disposed: 'stopped',
 		descriptorsLeaked: 0,

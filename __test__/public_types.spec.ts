@@ -1,8 +1,8 @@
 import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import test from 'ava';
-import { interfacesOf } from '../scripts/docs/declarations.ts';
+import { interfacesOf, publicDeclarations } from '../scripts/docs/declarations.ts';
 import { temporaryFolder } from './support/folder.ts';
 import { runProgram } from './support/namespace.ts';
 
@@ -64,12 +64,20 @@ test('CommonJS programs in TypeScript compile, and run', async (t) => {
 	]);
 	t.is(await complaints(folder), '');
 	const { stdout, stderr, code } = await runProgram(process.execPath, [join(folder, 'out/common.cjs')]);
-	t.deepEqual([stdout, stderr, code], ['new\ncollectors[0]\n', '', 0]);
+	t.deepEqual([stdout, stderr, code], ['new\ncollectors[0]\n1\n', '', 0]);
+});
+
+test('CommonJS programs are told of every value that there is', async (t) => {
+	const declared = readFileSync(join(root, 'dist/index.d.cts'), 'utf8').matchAll(
+		/^export declare const (\w+)/gm,
+	);
+	const there = Object.keys(await import(pathToFileURL(join(root, 'dist/index.js')).href));
+	t.deepEqual([...declared].map(([, name]) => name).sort(), there.sort());
 });
 
 test('every member of a public type is described in what is shipped', (t) => {
-	const shipped = ['types', 'errors', 'exporter/exporter'].flatMap((name) =>
-		interfacesOf(readFileSync(join(root, `dist/${name}.d.ts`), 'utf8')),
+	const shipped = interfacesOf(publicDeclarations()).filter(
+		({ name }) => !/^Collector(Options|Events|Stats)?$/.test(name),
 	);
 	const names = shipped.map(({ name }) => name);
 	for (const name of [

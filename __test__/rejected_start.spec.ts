@@ -26,6 +26,18 @@ await exporter.start().catch((error) => console.log(error.code));`);
 	t.deepEqual(later, { stdout: 'ERR_STATE_FILE\n', stderr: '', code: 0 });
 });
 
+test('nor does one whose core fails meanwhile', async (t) => {
+	const native = new URL('../lib/core/native.ts', import.meta.url);
+	const broken = `const { native } = await import(${JSON.stringify(native.href)});
+native().NativeExporter = class extends native().NativeExporter {
+	poll() {
+		throw new Error('broken');
+	}
+};
+await new FlowExporter().start().catch((error) => console.log(error.message));`;
+	t.deepEqual(await program(broken), { stdout: 'broken\n', stderr: '', code: 0 });
+});
+
 test('a rejected start that nobody hears of ends the program', async (t) => {
 	const { code, stderr } = await program('exporter.start(); setInterval(() => undefined, 1000);');
 	t.is(code, 1);

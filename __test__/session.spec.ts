@@ -1,19 +1,15 @@
-import { type FileHandle, open, stat } from 'node:fs/promises';
+import { statSync } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import test from 'ava';
-import { resolveOptions } from '../lib/options/options.ts';
 import { FileSession } from '../lib/transport/file.ts';
 import type { Parcel } from '../lib/transport/parcel.ts';
 import { Session } from '../lib/transport/session.ts';
-import type { SessionHost, SessionListener } from '../lib/transport/session_host.ts';
 import { temporaryFolder } from './support/folder.ts';
+import { until } from './support/kernel.ts';
+import { loneHost, loneListener, parcel, settingsOf, TEMPLATES } from './support/lone_session.ts';
 
-const settings = (url: string) => {
-	const values = { collectors: [{ url, reconnect: { initial: 1, max: 1 } }] };
-	const [collector] = resolveOptions([{ values, nameOf: (option) => option }], 'javascript').collectors;
-	if (collector === undefined) throw new Error('one collector was given');
-	return collector;
-};
+const QUICK = { initial: 1, max: 1 };
 
 /** A session whose connection is always there and takes nothing. */
 class Idle extends Session {
@@ -28,22 +24,110 @@ class Idle extends Session {
 	break(): void {
 		this.broke('broken');
 	}
+	/** As for a move to another connection. */
+	rest(): Promise<boolean> {
+		return this.quiesce();
+	}
+	settle(): void {
+		this.outbox.next();
+		this.settleOldest();
+	}
+	move(): void {
+		this.opened(undefined);
+	}
+	again(): void {
+		this.startOver();
+	}
+	/** Whether something would be written now. */
+	get hasNext(): boolean {
+		return this.outbox.next() !== undefined;
+	}
 }
 
+function idle(window = 1_048_576) {
+	const listener = loneListener();
+	const session = new Idle(settingsOf('tcp://127.0.0.1:1'), loneHost({ window }), listener);
+	session.start();
+	return { session, told: listener.told };
+}
+
+test('a session that is about to move takes nothing, and is stalled like any other when that takes long', async (t) => {
+	const { session, told } = idle();
+	session.send(parcel());
+	const emptied = session.rest();
+	t.deepEqual([session.state, session.hasRoom()], ['open', false]);
+	await until('it is stalled', () => told.includes('stalled'));
+	t.false(await emptied, 'it moves another time');
+	t.is(session.state, 'stalled');
+	session.settle();
+	t.deepEqual([session.state, session.hasRoom()], ['open', true]);
+	session.close();
+});
+
+test('a session that has nothing to settle and cannot move all the same is stalled too, until it has moved', async (t) => {
+	const { session, told } = idle();
+	t.true(await session.rest());
+	t.false(session.hasRoom());
+	await until('it is stalled', () => told.includes('stalled'));
+	session.move();
+	t.deepEqual([session.state, session.hasRoom()], ['open', true]);
+	session.close();
+});
+
+test('a session whose window is full for a second is stalled until all of it is settled', async (t) => {
+	const { session, told } = idle(150);
+	session.send(parcel());
+	session.send(parcel());
+	t.deepEqual([session.state, session.hasRoom()], ['open', false]);
+	await until('it is stalled', () => told.includes('stalled'));
+	session.settle();
+	t.deepEqual([session.state, session.hasRoom()], ['stalled', false]);
+	session.settle();
+	t.deepEqual([session.state, session.hasRoom()], ['open', true]);
+	session.close();
+});
+
+test('what a session owes is not written before it has begun anew', (t) => {
+	const session = new Idle(
+		settingsOf('tcp://127.0.0.1:1'),
+		loneHost(),
+		loneListener({ failed: (session, parcel) => session.keep(parcel) }),
+	);
+	session.start();
+	session.send(parcel());
+	session.again();
+	t.deepEqual([session.state, session.hasRoom(), session.hasNext], ['open', false, false]);
+	session.move();
+	t.deepEqual([session.hasRoom(), session.hasNext], [true, true]);
+	session.close();
+});
+
+test('a session that drains stays at it when the connection that it was moving to is there', async (t) => {
+	const { session, told } = idle();
+	session.send(parcel());
+	const moved = session.rest();
+	const drained = session.drain();
+	t.false(await moved);
+	session.move();
+	t.is(session.state, 'draining');
+	session.settle();
+	await drained;
+	t.is(session.state, 'closed');
+	t.deepEqual(told, ['opened', 'settled', 'broken: closed']);
+});
+
 test('a session that is closed by whoever hears of its failed parcel does not come back', async (t) => {
-	const host = { window: 1_000_000 } as SessionHost;
 	const told: Array<[string, number | null]> = [];
-	const listener = {
-		opened: () => undefined,
+	const listener = loneListener({
 		failed: (session: Session, parcel: Parcel) => {
 			session.discard(parcel);
 			session.close();
 		},
 		broken: (_session: Session, reason: string, retryInMs: number | null) => told.push([reason, retryInMs]),
-	} as unknown as SessionListener;
-	const session = new Idle(settings('tcp://127.0.0.1:1'), host, listener);
+	});
+	const session = new Idle(settingsOf({ url: 'tcp://127.0.0.1:1', reconnect: QUICK }), loneHost(), listener);
 	session.start();
-	session.send({ messages: [{ body: Buffer.alloc(10), records: 1, packets: 1, octets: 10 }] });
+	session.send(parcel());
 	session.break();
 	t.is(session.state, 'closed');
 	t.deepEqual(told, [['broken', null]]);
@@ -72,24 +156,18 @@ test('a file that is begun after a break does not wait for a write to the one be
 	t.teardown(() => {
 		handles.write = write;
 	});
-	const host = {
-		window: 1_000_000,
-		format: () => 0,
-		wire: () => ({ templates: () => Buffer.alloc(100), options: () => Buffer.alloc(0) }),
-		losses: () => ({ records: 0, packets: 0, octets: 0, from: 0, to: 0 }),
-	} as unknown as SessionHost;
-	const listener = { opened: () => undefined, broken: () => undefined } as unknown as SessionListener;
-	const session = new FileSession(settings(`file:${join(folder, 'flows')}`), host, listener);
+	const session = new FileSession(
+		settingsOf({ url: `file:${join(folder, 'flows')}`, reconnect: QUICK }),
+		loneHost(),
+		loneListener(),
+	);
 	session.start();
-	const until = async (holds: () => boolean | Promise<boolean>) => {
-		while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 5));
-	};
-	await until(() => writes === 1);
+	await until('the first write hangs', () => writes === 1);
 	session['broke']('a disk that fails');
-	await until(() => writes === 2);
-	const size = async () => (await stat(join(folder, 'flows.part'))).size;
-	await until(async () => (await size()) === 100);
+	await until('the next file is written', () => writes === 2);
+	const part = join(folder, 'flows.part');
+	await until('it has the templates', () => statSync(part, { throwIfNoEntry: false })?.size === TEMPLATES);
 	letGo();
 	await session.drain();
-	t.is((await stat(join(folder, 'flows'))).size, 100);
+	t.is(statSync(join(folder, 'flows')).size, TEMPLATES);
 });

@@ -71,8 +71,8 @@ for (const [name, reason] of [
 for (const [name, reason] of [
 	['wrongAuthority', /no authority in ca has signed the collector's certificate/],
 	['wrongName', /another\.example/],
-	['missingFile', / ca: \S*nowhere\.pem: no such file$/],
-	['mismatch', / key: this key does not belong to the certificate in cert$/],
+	['missingFile', /^ca: \S*nowhere\.pem: no such file$/],
+	['mismatch', /^key: this key does not belong to the certificate in cert$/],
 	['revokedServer', /certificate revoked/],
 	['expiredServer', /certificate has expired/],
 	['earlyServer', /certificate is not yet valid/],

@@ -13,7 +13,5 @@ export declare const FlowExporter: typeof esm.FlowExporter;
 export type FlowExporter = esm.FlowExporter;
 export declare const OptionError: typeof esm.OptionError;
 export type OptionError = esm.OptionError;
-export type { CollectorEvents, CollectorOptions, CollectorStats } from './index.ts' with {
-	'resolution-mode': 'import',
-};
-export type * from './types.ts' with { 'resolution-mode': 'import' };
+// All other types; what is declared above hides its own.
+export type * from './index.ts' with { 'resolution-mode': 'import' };

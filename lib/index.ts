@@ -3,7 +3,11 @@ export {
 	Collector,
 	type CollectorEvents,
 	type CollectorOptions,
+	type CollectorState,
 	type CollectorStats,
+	type CollectorWarning,
+	type CollectorWarningCode,
+	type Transport,
 } from './collector/collector.ts';
 export { dump } from './dump.ts';
 export { AgentError, OptionError } from './errors.ts';

@@ -446,6 +446,14 @@ export interface ExporterOptions extends ConnectionFilters {
 	 */
 	metrics?: string | undefined;
 	/**
+	 * Names under which `metrics` may be asked, beside addresses, `localhost` and its own host. A request for any other is refused:
+	 * a page of somewhere else may have made a browser ask (DNS rebinding).
+	 *
+	 * @default none
+	 * @example ['conntrack-ipfix.monitoring.svc']
+	 */
+	metricsHosts?: readonly string[] | undefined;
+	/**
 	 * Of the command `run`: what of its log is written.
 	 *
 	 * @default 'info'
@@ -685,6 +693,15 @@ export interface TableStats {
 	refusedConnections: number;
 	/** Connections that were ever left out for that, each counted once. */
 	refusedTotal: number;
+	/**
+	 * Of `refusedConnections`, those beyond the `maxConnections` (at least 65,536) that are remembered. Their traffic is in
+	 * no other figure.
+	 */
+	unrememberedConnections: number;
+	/** Idle connections that made room for others. */
+	evictedTotal: number;
+	/** Connections that were forgotten although the kernel may hold them: what they moved may be exported again. */
+	forgottenTotal: number;
 	/** Records that were settled. */
 	recordsCommitted: number;
 	/** Distinct combinations of names that are held. */
@@ -707,11 +724,14 @@ export interface RecordMessage {
 	sequenceNumber: number;
 	/** Template of the record. */
 	templateId: number;
+	/** Who sent it: `HOST:PORT`, IPv6 in brackets, or the path of a file. */
+	peer: string;
 }
 
 /**
  * One IPFIX data record: elements by registry name, those of its template, and its message. An element that stands again is
- * `NAME_2`, one that no registry knows `ENTERPRISE/NUMBER`.
+ * `NAME_2`, then `NAME_3`, in the order of the template; one that no registry knows is `ENTERPRISE/NUMBER`, its octets in
+ * hexadecimal. Date-times have three digits of a second, those of microseconds six, of nanoseconds nine.
  */
 export interface FlowRecord extends Elements {
 	/** The message that it came in. */

@@ -11,3 +11,6 @@ try {
 } catch (error) {
 	console.log(wrong(error));
 }
+const stats: ipfix.CollectorStats | undefined = undefined;
+const summary = (poll: ipfix.PollSummary): number => poll.ipv4 + (stats === undefined ? 0 : 1);
+console.log(summary.length);

@@ -13,8 +13,9 @@ track();
 const report: Record<string, unknown> = {};
 const rejections: unknown[] = [];
 process.on('unhandledRejection', (error) => rejections.push(String(error)));
-/** On a busy machine a poll may take long, which is not what this is about. */
-const options = { pollInterval: 100, activeTimeout: 100, idleTimeout: 100, maxPollShare: 1 };
+const options = { pollInterval: 100, activeTimeout: 100, idleTimeout: 100 };
+/** On a busy machine a poll may take long, and that is said; it is not what this is about. */
+const withoutStretched = (codes: readonly string[]) => codes.filter((code) => code !== 'POLL_STRETCHED');
 /** Open descriptors once the core's objects, which hold an eventfd each, are collected. */
 const descriptors = async () => {
 	await collectGarbage();
@@ -89,10 +90,10 @@ report['refusedStateFiles'] = refusals;
 // What would run and export nothing says so.
 const silent = new FlowExporter({ ...options, collectors: [], zones: [7] });
 const silence: string[] = [];
-silent.on('warning', ({ code }) => silence.push(code));
+silent.on('warning', ({ code }) => note(silence, code));
 await unansweredFlows('127.0.0.1', 3, 10);
 await silent.start();
-report['exportsNothing'] = silence;
+report['exportsNothing'] = withoutStretched(silence);
 await silent.stop();
 
 // A listener that throws does not keep a session from trying again.
@@ -118,13 +119,13 @@ report['heard'] = heard;
 report['uncaught'] = [...new Set(uncaught)];
 process.removeAllListeners('uncaughtException');
 
-// A file that cannot be finished: the stop goes on to its end.
+// A file whose folder is removed: what was in it is not exported, and the stop goes on to its end.
 const folder = temporaryFolder('gone');
 const file = new FlowExporter({ ...options, collectors: [`file:${join(folder, 'flows.ipfix')}`] });
 const warnings: string[] = [];
 const reasons: string[] = [];
-file.on('warning', ({ code }) => warnings.push(code));
-file.on('disconnect', ({ reason }) => reasons.push(reason.split(':', 1)[0] ?? ''));
+file.on('warning', ({ code }) => note(warnings, code));
+file.on('disconnect', ({ reason }) => reasons.push((reason.split(':', 1)[0] ?? '').replace(folder, 'GONE')));
 const opened = once(file, 'connect');
 await file.start();
 await opened;
@@ -132,7 +133,7 @@ await unansweredFlows('127.0.0.1', 10, 10);
 rmSync(folder, { recursive: true });
 await file.stop();
 report['folderGone'] = {
-	warnings,
+	warnings: withoutStretched(warnings),
 	reasons,
 	// Its last numbers are taken after all else.
 	exported: file.stats().table?.recordsCommitted,
@@ -170,6 +171,11 @@ const waitingStart = waiting.start();
 report['waitsFor'] = await warned;
 await waiting.stop();
 report['stopWhileWaiting'] = await waitingStart.then(() => 'started', codeOf);
+
+/** A machine that has much else to do stretches polls, and says so, at any time. */
+function note(codes: string[], code: string) {
+	if (code !== 'POLL_STRETCHED') codes.push(code);
+}
 
 async function cycle() {
 	const exporter = new FlowExporter(options);

@@ -63,13 +63,13 @@ const observed = observer.address().port;
 const exporter = new FlowExporter({
 	collectors: [
 		{ url: udp, reconnect: { initial: 50, max: 100 } },
-		`file:${file}`,
+		{ url: `file:${file}`, flushInterval: 200 },
 		{
 			url: `udp://127.0.0.1:${observed}`,
 			templateRefresh: QUIET_MS,
 			templateRefreshPackets: 3,
 		},
-		{ url: `file:${rotated}`, rotate: { size: 65_536 }, maxMessageSize: 8_192 },
+		{ url: `file:${rotated}`, rotate: { size: 65_536 }, flushInterval: 200, maxMessageSize: 8_192 },
 	],
 	delivery: 'all',
 	pollInterval: 100,

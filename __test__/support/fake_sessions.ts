@@ -1,6 +1,6 @@
 /** What surrounds a `Delivery`: a core and sessions that only remember what they were asked. */
 import { type BatchSource, Delivery } from '../../lib/exporter/delivery.ts';
-import type { Parcel } from '../../lib/transport/parcel.ts';
+import type { Amount, Parcel } from '../../lib/transport/parcel.ts';
 import type { Session } from '../../lib/transport/session.ts';
 
 /** A source with a number of batches of ten records, each of one message; writes down how they were settled. */
@@ -53,7 +53,7 @@ export class FakeSession {
 	send = (parcel: Parcel) => void this.parcels.push(parcel);
 	keep = () => void this.decisions.push('keep');
 	discard = () => void this.decisions.push('discard');
-	countMissed = (reason: string) => void this.missed.push(reason);
+	countMissed = (reason: string, { records }: Amount) => void (records > 0 && this.missed.push(reason));
 }
 
 /** So many turns of the event loop that whatever goes on in slices is over. */

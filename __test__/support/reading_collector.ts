@@ -7,8 +7,9 @@ export class ReadingCollector {
 	readonly #collector: Collector;
 	#reading: Promise<void> | undefined;
 
-	constructor(transport: 'tcp' | 'udp' = 'tcp') {
-		this.#collector = new Collector({ listen: [`${transport}://127.0.0.1:0`] });
+	constructor(transport: 'tcp' | 'udp' = 'tcp', address: '127.0.0.1' | '::1' = '127.0.0.1') {
+		const host = address === '::1' ? '[::1]' : address;
+		this.#collector = new Collector({ listen: [`${transport}://${host}:0`] });
 	}
 
 	/** Listens, and reads from now on. */

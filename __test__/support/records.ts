@@ -79,3 +79,20 @@ export const TEMPLATE_SET = Buffer.from(
 	'hex',
 );
 export const DATA_SET = Buffer.from('0100000e' + 'c0000207' + '01bb' + '000005dc', 'hex');
+
+/** Template 256 of an element and a length each, as a template set. */
+export function templateSet(
+	fields: ReadonlyArray<readonly [element: number, length: number]>,
+	id = 256,
+): Buffer {
+	const set = Buffer.alloc(8 + 4 * fields.length);
+	set.writeUInt16BE(2, 0);
+	set.writeUInt16BE(set.length, 2);
+	set.writeUInt16BE(id, 4);
+	set.writeUInt16BE(fields.length, 6);
+	for (const [index, [element, length]] of fields.entries()) {
+		set.writeUInt16BE(element, 8 + 4 * index);
+		set.writeUInt16BE(length, 10 + 4 * index);
+	}
+	return set;
+}

@@ -1,6 +1,8 @@
 /** `collect`: the embedded collector alone. */
 import { Collector, type CollectorOptions, parseLines } from '../collector/collector.ts';
-import { AgentError } from '../errors.ts';
+import { losses } from '../collector/ledger.ts';
+import { AgentError, codeOf, messageOf } from '../errors.ts';
+import { within } from '../exporter/time_limit.ts';
 import { Output } from './output.ts';
 import { onStopSignal } from './signals.ts';
 import { writeStderr } from './stderr.ts';
@@ -12,49 +14,100 @@ export interface CollectFlags {
 	count?: number;
 	format: 'json' | 'table';
 	options?: boolean;
+	largeNumbers?: 'number' | 'text';
+	maxSessions?: number;
+	idleTimeout?: string;
 	tlsCa?: string;
 	tlsCert?: string;
 	tlsKey?: string;
 }
 
+/** How long what was received is printed on after a stop, before it is given up. */
+const GRACE_MS = 5_000;
+
+const FLAG_OF: Readonly<Record<string, string>> = {
+	listen: '--listen',
+	files: '--read',
+	optionsRecords: '--options',
+	largeNumbers: '--large-numbers',
+	maxSessions: '--max-sessions',
+	idleTimeout: '--idle-timeout',
+	ca: '--tls-ca',
+	cert: '--tls-cert',
+	key: '--tls-key',
+};
+
 export async function collect(flags: CollectFlags): Promise<number> {
-	const { tlsCa: ca, tlsCert: cert, tlsKey: key } = flags;
-	const options: CollectorOptions = {
-		listen: flags.listen ?? [],
-		files: flags.read ?? [],
-		optionsRecords: flags.options ?? false,
-		...(ca !== undefined && { ca }),
-		...(cert !== undefined && { cert }),
-		...(key !== undefined && { key }),
-	};
-	const collector = new Collector(options);
+	const collector = named(() => new Collector(optionsOf(flags)));
 	const say = (text: string) => writeStderr(`${text}\n`);
-	let failed: string | undefined;
-	collector.on('disconnect', ({ peer, transport, error }) => {
-		if (error === null) return;
-		say(`${transport} session of ${peer} closed: ${error}`);
-		if (transport === 'file') failed = `${peer}: ${error}`;
+	collector.on('warning', ({ message }) => say(message));
+	let stop: () => void = () => undefined;
+	const asked = new Promise<void>((resolve) => {
+		stop = resolve;
 	});
-	collector.on('malformed', ({ peer, error }) => say(`datagram of ${peer} skipped: ${error}`));
-	const stop = () => void collector.stop();
 	const releaseSignals = onStopSignal(stop);
-	await collector.start();
+	const renew = () => void collector.renewCertificates();
+	process.on('SIGHUP', renew);
+	await collector.start().catch((error: unknown) => {
+		throw renamed(error);
+	});
 	for (const address of collector.addresses) say(`listening on ${address}`);
 
 	const output = new Output(flags.count);
-	let broken: unknown;
-	output.gone.then(stop, (error: unknown) => {
-		broken = error;
+	let failure: unknown;
+	const fail = (error: unknown) => {
+		failure ??= error;
 		stop();
-	});
-	const table = flags.format === 'table' ? new Table() : undefined;
+	};
+	output.gone.then(stop, fail);
+	const printing = print(collector, output, flags).then(stop, fail);
+	await asked;
+	await collector.stop();
+	if (!(await within(GRACE_MS, printing))) {
+		say('nobody reads stdout: records that were not printed yet are given up');
+		output.abandon();
+	}
+	releaseSignals();
+	process.off('SIGHUP', renew);
+	const missed = losses(collector.stats());
+	if (missed !== undefined) say(`in all: ${missed}`);
+	if (failure !== undefined) throw failure;
+	return 0;
+}
+
+async function print(collector: Collector, output: Output, { format }: CollectFlags): Promise<void> {
+	const table = format === 'table' ? new Table() : undefined;
 	for await (const { json, records } of collector.chunks()) {
 		const text = table === undefined ? json : table.lines(parseLines(json));
 		if (!(await output.write(text, records))) break;
 	}
-	await collector.stop();
-	releaseSignals();
-	if (broken !== undefined) throw broken;
-	if (failed !== undefined) throw new AgentError('ERR_MALFORMED', failed);
-	return 0;
+}
+
+function optionsOf(flags: CollectFlags): CollectorOptions {
+	return {
+		listen: flags.listen,
+		files: flags.read,
+		optionsRecords: flags.options,
+		largeNumbers: flags.largeNumbers,
+		maxSessions: flags.maxSessions,
+		idleTimeout: flags.idleTimeout,
+		ca: flags.tlsCa,
+		cert: flags.tlsCert,
+		key: flags.tlsKey,
+	};
+}
+
+function named<T>(work: () => T): T {
+	try {
+		return work();
+	} catch (error) {
+		throw renamed(error);
+	}
+}
+
+/** The same error with the flag in place of the option that it names. */
+function renamed(error: unknown): unknown {
+	const message = messageOf(error).replace(/^(\w+)(?=[[:])/, (option) => FLAG_OF[option] ?? option);
+	const code = codeOf(error);
+	return code === undefined ? error : new AgentError(code, message, { cause: error });
 }

@@ -56,6 +56,14 @@ function program(done: (code: number) => void): Command {
 		.option('--count <N>', 'end after N records', positiveNumber)
 		.addOption(format())
 		.option('--options', 'print options records too')
+		.addOption(
+			new Option(
+				'--large-numbers <FORM>',
+				'integers beyond 2^53 - 1, which readers of JSON round: number, or text with all digits',
+			).choices(['number', 'text']),
+		)
+		.option('--max-sessions <N>', 'most connections, and senders over UDP, at a time (256)', positiveNumber)
+		.option('--idle-timeout <DURATION>', 'close a session without a message for so long (30m)')
 		.option('--tls-ca <FILE>', 'authorities that exporters must come from (PEM)')
 		.option('--tls-cert <FILE>', "the collector's certificate chain (PEM)")
 		.option('--tls-key <FILE>', 'its private key (PEM)')

@@ -1,13 +1,14 @@
 /** Lines on stdout, no faster than they are read. When the reader goes away, the work is done: `gone` resolves. */
 import { codeOf, toError } from '../errors.ts';
+import { exitAtOnce } from './exit.ts';
 
 /** What was written to stdout and not read yet is not waited for. */
 let abandoned = false;
 
 /** Ends the process when all of stdout is read, or nobody waits for that any more. */
 export function exitWhenRead(code: number): void {
-	if (abandoned) process.exit(code);
-	process.stdout.write('', () => process.exit(code));
+	if (abandoned) exitAtOnce(code);
+	process.stdout.write('', () => exitAtOnce(code));
 }
 
 export class Output {

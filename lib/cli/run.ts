@@ -57,7 +57,11 @@ export async function serve(
 	const metrics =
 		settings.metrics === undefined
 			? undefined
-			: await (await import('../http/server.ts')).serveMetrics(exporter, settings.metrics);
+			: await (await import('../http/server.ts')).serveMetrics(
+					exporter,
+					settings.metrics,
+					settings.metricsHosts,
+				);
 	if (metrics !== undefined) log.info({ address: metrics.address }, 'metrics');
 	// A stop during the start rejects it; that is no failure.
 	let stopping = false;

@@ -4,6 +4,7 @@
  * second are one signal.
  */
 import { constants } from 'node:os';
+import { exitAtOnce } from './exit.ts';
 
 const COPIES_MS = 500;
 
@@ -16,7 +17,7 @@ export function onStopSignal(stop: (signal: NodeJS.Signals) => void): () => void
 			askedAt = now;
 			stop(signal);
 		} else if (now - askedAt >= COPIES_MS) {
-			process.exit(128 + constants.signals[signal]);
+			exitAtOnce(128 + constants.signals[signal]);
 		}
 	};
 	const signals = ['SIGINT', 'SIGTERM'] as const;

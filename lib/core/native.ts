@@ -25,6 +25,8 @@ export type NativeSession = Native.NativeSession;
 export type NativeNames = Native.NativeNames;
 export type NativeDecoder = Native.NativeDecoder;
 export type NativeSocket = Native.NativeSocket;
+export type NativeDatagramSocket = Native.NativeDatagramSocket;
+export type NativeLookup = Native.NativeLookup;
 
 let loaded: NativeModule | undefined;
 

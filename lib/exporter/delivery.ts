@@ -27,8 +27,8 @@ export interface DeliveryOptions {
 interface InFlight {
 	readonly batch: NativeBatch;
 	readonly amount: Amount;
-	/** For each session that has room for less than all of it: what its messages leave out. */
-	readonly tooLarge: ReadonlyMap<Session, Amount>;
+	/** Who misses how much of it, and why: told when it is committed, because what is rolled back comes again. */
+	readonly missed: ReadonlyArray<{ session: Session; reason: string; amount: Amount }>;
 	readonly parcels: ReadonlyMap<Session, Parcel>;
 	readonly waiting: Set<Session>;
 	/** Of those waited for: who is not waited for any more once another one has settled it. */
@@ -177,12 +177,17 @@ export class Delivery {
 		const inFlight = {
 			batch,
 			amount: { records, packets, octets },
-			tooLarge: new Map<Session, Amount>(
-				targets.flatMap((session) => {
-					const left = batch.tooLarge[formats.indexOf(session.format)];
-					return left !== undefined && left.records > 0 ? [[session, left]] : [];
+			missed: [
+				...targets.flatMap((session) => {
+					const amount = batch.tooLarge[formats.indexOf(session.format)];
+					return amount === undefined ? [] : [{ session, reason: 'too_large', amount }];
 				}),
-			),
+				...this.#passedOver(targets).map((session) => ({
+					session,
+					reason: session.state === 'stalled' ? 'stalled' : 'away',
+					amount: { records, packets, octets },
+				})),
+			],
 			parcels,
 			waiting: new Set(targets),
 			slow: new Set<Session>(),
@@ -192,13 +197,13 @@ export class Delivery {
 		this.#batches += 1;
 		for (const parcel of parcels.values()) this.#inFlight.set(parcel, inFlight);
 		for (const [session, parcel] of parcels) session.send(parcel);
-		if (this.#options.mode === 'all') {
-			for (const session of this.#sessions) {
-				if (!targets.includes(session))
-					session.countMissed(session.state === 'stalled' ? 'stalled' : 'away', inFlight.amount);
-			}
-		}
 		return true;
+	}
+
+	/** Who gets nothing of a batch that these take. Under failover one is enough. */
+	#passedOver(targets: readonly Session[]): Session[] {
+		if (this.#options.mode === 'failover') return [];
+		return this.#sessions.filter((session) => !targets.includes(session));
 	}
 
 	/** The session's collector has all of this parcel. */
@@ -259,8 +264,7 @@ export class Delivery {
 		}
 		if (inFlight.delivered) {
 			this.#source.commit(inFlight.batch.id);
-			// Only now: what is rolled back comes again, and may fit the next time.
-			for (const [session, amount] of inFlight.tooLarge) session.countMissed('too_large', amount);
+			for (const { session, reason, amount } of inFlight.missed) session.countMissed(reason, amount);
 			this.#options.exported(inFlight.amount);
 		} else {
 			this.#source.rollback(inFlight.batch.id);

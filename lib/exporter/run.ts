@@ -184,7 +184,7 @@ export class Run {
 			// A poll that takes long leaves as much time for what is known already.
 			await within(this.#settings.gracePeriod / 2, this.#scheduler?.last() ?? Promise.resolve());
 			exporter.beginStop();
-			this.#sessions.retryNow();
+			this.#sessions.hurry();
 			await Promise.race([this.#delivery?.flush(), grace]);
 			this.#delivery?.stop();
 			await Promise.race([this.#sessions.drain(), grace]);

@@ -13,7 +13,6 @@ import { createSession } from '../transport/create.ts';
 import { add, nothing, type Parcel } from '../transport/parcel.ts';
 import type { Session } from '../transport/session.ts';
 import type { SessionHost, SessionListener, SessionStats } from '../transport/session_host.ts';
-import { TlsSession } from '../transport/tls.ts';
 import type { Delivery } from './delivery.ts';
 import { type ExporterEvents, tell } from './events.ts';
 
@@ -54,9 +53,9 @@ export class Sessions implements SessionHost, SessionListener {
 		for (const session of this.sessions) session.start();
 	}
 
-	/** A last attempt, without waiting for its time, of those that are away. */
-	retryNow(): void {
-		for (const session of this.sessions) session.retryNow();
+	/** A last attempt, without waiting for its time, of those that are away; the others leave nothing for later. */
+	hurry(): void {
+		for (const session of this.sessions) session.hurry();
 	}
 
 	async drain(): Promise<void> {
@@ -79,7 +78,7 @@ export class Sessions implements SessionHost, SessionListener {
 	}
 
 	renewCertificates(): void {
-		for (const session of this.sessions) if (session instanceof TlsSession) session.reload();
+		for (const session of this.sessions) session.renewCertificates();
 	}
 
 	ownsEndpoint(address: string, port: number): boolean {
@@ -151,6 +150,10 @@ export class Sessions implements SessionHost, SessionListener {
 
 	failed(session: Session, parcel: Parcel): void {
 		this.#delivery?.failed(session, parcel);
+	}
+
+	warned(session: Session, code: string, message: string): void {
+		tell(this.#events, 'warning', { code, message: `${session.name}: ${message}` });
 	}
 
 	reloaded(session: Session, problem: string | null): void {

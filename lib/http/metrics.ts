@@ -42,9 +42,22 @@ function isSole(collectors: Settings['collectors'], delivery: Settings['delivery
 	return delivery === 'failover' || collectors.length === 1;
 }
 
-/** `dispose` takes the listeners off the exporter. */
-export function registryOf(exporter: FlowExporter): { registry: Registry; dispose(): void } {
+export interface Metrics {
+	readonly contentType: string;
+	/** All of them as Prometheus' text, of one snapshot. */
+	text(): Promise<string>;
+	/** Takes the listeners off the exporter. */
+	dispose(): void;
+}
+
+export function metricsOf(exporter: FlowExporter): Metrics {
 	const registry = new Registry();
+	let snapshot: ExporterStats | undefined;
+	/** That of the scrape under way: values of one moment, for the cost of one. */
+	const statsNow = () => {
+		snapshot ??= exporter.stats();
+		return snapshot;
+	};
 	collectDefaultMetrics({ register: registry });
 	const registers = [registry];
 	const gauge = (name: string, help: string, value: (stats: ExporterStats) => number | null | undefined) =>
@@ -54,7 +67,7 @@ export function registryOf(exporter: FlowExporter): { registry: Registry; dispos
 			registers,
 			collect() {
 				this.reset();
-				const now = value(exporter.stats());
+				const now = value(statsNow());
 				if (now == null) this.remove();
 				else this.set(now);
 			},
@@ -66,7 +79,7 @@ export function registryOf(exporter: FlowExporter): { registry: Registry; dispos
 			registers,
 			collect() {
 				this.reset();
-				this.inc(value(exporter.stats()) ?? 0);
+				this.inc(value(statsNow()) ?? 0);
 			},
 		});
 	type CollectorStats = ExporterStats['collectors'][number];
@@ -83,7 +96,7 @@ export function registryOf(exporter: FlowExporter): { registry: Registry; dispos
 			registers,
 			collect() {
 				this.reset();
-				for (const collector of exporter.stats().collectors) {
+				for (const collector of statsNow().collectors) {
 					const now = value(collector);
 					if (now !== null) this.inc({ collector: collector.name }, now);
 				}
@@ -108,6 +121,21 @@ export function registryOf(exporter: FlowExporter): { registry: Registry; dispos
 		'refused_connections',
 		'Connections that the last poll left out because the table was full.',
 		({ table }) => table?.refusedConnections,
+	);
+	gauge(
+		'unremembered_connections',
+		'Of these, those that are too many to be remembered: what they move is in no other figure.',
+		({ table }) => table?.unrememberedConnections,
+	);
+	counter(
+		'evicted_connections_total',
+		'Idle connections that made room for others.',
+		({ table }) => table?.evictedTotal,
+	);
+	counter(
+		'forgotten_connections_total',
+		'Connections that were forgotten although the kernel may hold them.',
+		({ table }) => table?.forgottenTotal,
 	);
 	gauge(
 		'poll_interval_effective_seconds',
@@ -183,7 +211,7 @@ export function registryOf(exporter: FlowExporter): { registry: Registry; dispos
 		registers,
 		collect() {
 			this.reset();
-			for (const { name, state } of exporter.stats().collectors) this.set({ collector: name, state }, 1);
+			for (const { name, state } of statsNow().collectors) this.set({ collector: name, state }, 1);
 		},
 	});
 	perCollector(Counter, 'collector_reconnections_total', 'Connections after the first.', ({ connections }) =>
@@ -210,7 +238,7 @@ export function registryOf(exporter: FlowExporter): { registry: Registry; dispos
 			collect() {
 				this.reset();
 				for (const labels of possibleLosses(settings)) this.inc(labels, 0);
-				for (const { reason, collector, [unit]: amount } of exporter.stats().losses)
+				for (const { reason, collector, [unit]: amount } of statsNow().losses)
 					if (collector === null || isSole(collectors, delivery)) this.inc({ reason }, amount);
 			},
 		});
@@ -222,7 +250,7 @@ export function registryOf(exporter: FlowExporter): { registry: Registry; dispos
 			collect() {
 				this.reset();
 				for (const labels of possibleMisses(settings)) this.inc(labels, 0);
-				for (const { reason, collector, [unit]: amount } of exporter.stats().losses)
+				for (const { reason, collector, [unit]: amount } of statsNow().losses)
 					if (collector !== null) this.inc({ reason, collector }, amount);
 			},
 		});
@@ -233,14 +261,18 @@ export function registryOf(exporter: FlowExporter): { registry: Registry; dispos
 		buckets: POLL_BUCKETS,
 		registers,
 	});
-	const antrea = settings.profile === 'antrea' ? antreaMetrics(exporter, registry) : undefined;
+	const antrea = settings.profile === 'antrea' ? antreaMetrics(statsNow, registry) : undefined;
 	const onPoll = ({ durationMs }: { durationMs: number }) => {
 		durations.observe(durationMs / 1000);
 		antrea?.observe(durationMs / 1000);
 	};
 	exporter.on('poll', onPoll);
 	return {
-		registry,
+		contentType: registry.contentType,
+		text: () => {
+			snapshot = undefined;
+			return registry.metrics();
+		},
 		dispose: () => {
 			exporter.off('poll', onPoll);
 			registry.clear();

@@ -3,12 +3,11 @@
  */
 import { Gauge, Histogram, type Registry } from 'prom-client';
 import type { ExporterStats } from '../exporter/events.ts';
-import type { FlowExporter } from '../exporter/exporter.ts';
 
 const PREFIX = 'antrea_agent_';
 
 /** Gives the histogram of poll durations, in seconds. */
-export function antreaMetrics(exporter: FlowExporter, registry: Registry): Histogram {
+export function antreaMetrics(statsNow: () => ExporterStats, registry: Registry): Histogram {
 	const registers = [registry];
 	const values: Array<[name: string, help: string, value: (stats: ExporterStats) => number]> = [
 		[
@@ -39,7 +38,7 @@ export function antreaMetrics(exporter: FlowExporter, registry: Registry): Histo
 			help,
 			registers,
 			collect() {
-				this.set(value(exporter.stats()));
+				this.set(value(statsNow()));
 			},
 		});
 	}

@@ -3,13 +3,20 @@
  * One registry per exporter; values are read from `stats()` when somebody asks.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { Registry } from 'prom-client';
-import { AgentError, codeOf } from '../errors.ts';
 import type { FlowExporter } from '../exporter/exporter.ts';
 import { formatEndpoint } from '../options/target.ts';
-import { registryOf } from './metrics.ts';
+import { cannotListen } from '../transport/listen.ts';
+import { limitConnections } from './connections.ts';
+import { isAllowedHost } from './host.ts';
+import { type Metrics, metricsOf } from './metrics.ts';
 
 const ALIVE_SLACK_MS = 60_000;
+const CONNECTIONS = 64;
+/** How often Node looks for who takes longer than `headersTimeout` and `requestTimeout`. */
+const CHECK_MS = 1_000;
+const HEADERS_MS = 5_000;
+const REQUEST_MS = 10_000;
+const HEADERS_OCTETS = 8_192;
 
 export interface MetricsServer {
 	/** `HOST:PORT` as bound. */
@@ -17,24 +24,46 @@ export interface MetricsServer {
 	close(): Promise<void>;
 }
 
-/** Serves /metrics, /healthz, /readyz and /status. Rejects with the system's code when the address cannot be bound. */
+/**
+ * Serves /metrics, /healthz, /readyz and /status to whoever asks for an address, `localhost`, the bound host, or one of `names`.
+ * Rejects with the system's code when the address cannot be bound.
+ */
 export async function serveMetrics(
 	exporter: FlowExporter,
 	{ host, port }: { host: string; port: number },
+	names: readonly string[] = [],
 ): Promise<MetricsServer> {
-	const { registry, dispose } = registryOf(exporter);
+	const metrics = metricsOf(exporter);
 	const startedAt = Date.now();
-	const server = createServer((request, response) => {
-		answer(request, response, exporter, registry, startedAt).catch(() => response.writeHead(500).end());
+	const limits = {
+		connectionsCheckingInterval: CHECK_MS,
+		headersTimeout: HEADERS_MS,
+		requestTimeout: REQUEST_MS,
+		maxHeaderSize: HEADERS_OCTETS,
+	};
+	const server = createServer(limits, (request, response) => {
+		if (!isAllowedHost(request.headers.host, [host, ...names])) {
+			const expected =
+				'asked for by a name that is not ours: use the address, or add the name to metricsHosts';
+			plain(response, 421, expected);
+			return;
+		}
+		answer(request, response, exporter, metrics, startedAt).catch(() => response.writeHead(500).end());
 	});
-	server.headersTimeout = 5_000;
-	server.requestTimeout = 10_000;
+	// Who does not read the answer.
+	server.timeout = REQUEST_MS;
+	limitConnections(server, CONNECTIONS);
 	await new Promise<void>((resolve, reject) => {
-		server.once('error', (cause) => reject(cannotListen(cause, formatEndpoint(host, port))));
-		server.listen({ host, port }, resolve);
-	}).catch((error: unknown) => {
-		dispose();
-		throw error;
+		const fail = (cause: Error) => {
+			metrics.dispose();
+			reject(cannotListen(cause, `--metrics ${formatEndpoint(host, port)}`));
+		};
+		server.once('error', fail);
+		server.listen({ host, port }, () => {
+			// A connection that cannot be accepted is no reason to end.
+			server.off('error', fail).on('error', () => undefined);
+			resolve();
+		});
 	});
 	// The exporter, not its metrics, decides how long the process lives.
 	server.unref();
@@ -43,39 +72,26 @@ export async function serveMetrics(
 		address: formatEndpoint(host, typeof bound === 'object' && bound !== null ? bound.port : port),
 		close: () =>
 			new Promise<void>((resolve) => {
-				dispose();
+				metrics.dispose();
 				server.close(() => resolve());
 				server.closeAllConnections();
 			}),
 	};
 }
 
-function cannotListen(cause: Error, address: string): AgentError {
-	const code = codeOf(cause) ?? 'ERR_METRICS';
-	const reasons: Record<string, string> = {
-		EADDRINUSE: 'the address is in use',
-		EADDRNOTAVAIL: 'this machine has no such address',
-		EACCES: 'no permission for this port',
-		ENOTFOUND: 'the name is not known',
-	};
-	return new AgentError(code, `--metrics ${address}: cannot listen: ${reasons[code] ?? cause.message}`, {
-		cause,
-	});
-}
-
 async function answer(
 	request: IncomingMessage,
 	response: ServerResponse,
 	exporter: FlowExporter,
-	registry: Registry,
+	metrics: Metrics,
 	startedAt: number,
 ) {
 	const path = (request.url ?? '/').split('?', 1)[0];
 	if (request.method !== 'GET' && request.method !== 'HEAD') {
 		response.writeHead(405, { allow: 'GET, HEAD' }).end();
 	} else if (path === '/metrics') {
-		const text = await registry.metrics();
-		response.writeHead(200, { 'content-type': registry.contentType }).end(text);
+		const text = await metrics.text();
+		response.writeHead(200, { 'content-type': metrics.contentType }).end(text);
 	} else if (path === '/healthz') {
 		const { lastPollAttempt, pollIntervalEffective } = exporter.stats();
 		const quiet = Date.now() - (lastPollAttempt ?? startedAt);

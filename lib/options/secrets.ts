@@ -14,10 +14,10 @@ export function isPemText(fileOrText: string): boolean {
  * after BEGIN: people write of private keys, too.
  */
 const LABEL = /PRIVATE.{1,4}KEY/s;
-const SMALL_LABEL = /BEGIN[A-Z0-9 %]*PRIVATE.{1,4}KEY/is;
+const SMALL_LABEL = /BEGIN[A-Z0-9 %]{0,40}PRIVATE.{1,4}KEY/is;
 /** From the first line of a key to its last, or to the end where that is missing, in whatever way lines are joined. */
 const BLOCK =
-	/[-\s]*(BEGIN|END)[A-Z0-9 %]*PRIVATE.{1,4}KEY[\s\S]*(END[A-Z0-9 %]*PRIVATE.{1,4}KEY-*|$)|PRIVATE.{1,4}KEY[\s\S]*/g;
+	/[-\s]*(BEGIN|END)[A-Z0-9 %]{0,40}PRIVATE.{1,4}KEY[\s\S]*(END[A-Z0-9 %]{0,40}PRIVATE.{1,4}KEY-*|$)|PRIVATE.{1,4}KEY[\s\S]*/g;
 const SMALL_BLOCK = new RegExp(`${SMALL_LABEL.source}[\\s\\S]*`, 'gi');
 /** The same octets without their frame: the base64 text of a DER sequence (RFC 5208, RFC 5958, RFC 8017). */
 const BARE = /\bM[CDEFGHI][A-Za-z0-9+/]{58,}[A-Za-z0-9+/=\s\\rn]*/g;

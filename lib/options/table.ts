@@ -296,6 +296,14 @@ export const optionTable = (duration: DurationCheck) =>
 			argument: 'HOST:PORT',
 			meaning: 'serve `/metrics`, `/healthz`, `/readyz`, `/status`',
 		},
+		metricsHosts: {
+			schema: list(text('a host name'), 'a list of host names'),
+			flag: 'metrics-host',
+			kind: 'texts',
+			argument: 'NAMES',
+			meaning:
+				'names under which `--metrics` may be asked, beside addresses, `localhost` and its own host; any other is refused, because a page of somewhere else may have made a browser ask (DNS rebinding)',
+		},
 		logLevel: {
 			schema: choice('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'),
 			flag: 'log-level',

@@ -4,6 +4,7 @@
  * Data enters as `ParsedCollector` and leaves as `CollectorSettings`. An option that the collector's transport does not
  * use is an error: somebody who gives authorities and writes `tcp://` would otherwise send in the clear.
  */
+import { resolve } from 'node:path';
 import { OptionError } from '../errors.ts';
 import { check, duration, type NameOf, object } from './checks.ts';
 import { type CollectorRow, collectorTable, type ParsedCollector } from './collector_table.ts';
@@ -79,6 +80,8 @@ export function collectorSettings(
 		}
 		if (target.kind === 'file' && isFolder(target.path))
 			refuse(['url'], formatTarget(target), 'the path of a file, and this is a folder');
+		if (index !== collectors.findIndex(({ url }) => isSameFile(url, target)))
+			refuse(['url'], formatTarget(target), 'a path that no other collector writes to');
 		const { initial = Math.min(RECONNECT.initial, reconnect?.max ?? RECONNECT.max), max } = reconnect ?? {};
 		if (max !== undefined && max < initial) {
 			refuse(
@@ -134,6 +137,14 @@ function expectedFor(option: string): string {
 	const kinds = COLLECTOR_ROWS[option]?.usedBy ?? [];
 	const texts = kinds.map((kind) => (kind === 'file' ? 'file:' : `${kind}://`));
 	return `a ${texts.join(' or ')} collector`;
+}
+
+/** Or the very same target. Links are not followed: the lock on the file finds those. */
+function isSameFile(one: Target, other: Target): boolean {
+	return (
+		one === other ||
+		(one.kind === 'file' && other.kind === 'file' && resolve(one.path) === resolve(other.path))
+	);
 }
 
 function nameOfCollector(collector: ParsedCollector): string {

@@ -4,7 +4,7 @@
  */
 import { createHash, createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { createSecureContext, type SecureContextOptions } from 'node:tls';
+import { createSecureContext, type SecureContext, type SecureContextOptions } from 'node:tls';
 import { codeOf, messageOf } from '../errors.ts';
 import type { CollectorSettings } from '../options/options.ts';
 import { isPemText } from '../options/secrets.ts';
@@ -39,7 +39,7 @@ export type CredentialSettings = Pick<CollectorSettings, Part | 'minVersion'>;
 
 /** One consistent reading of all files. */
 export interface CredentialSet {
-	readonly options: SecureContextOptions;
+	readonly context: SecureContext;
 	readonly fingerprint: string;
 	/** When the agent's own certificate ends, in milliseconds since 1970. */
 	readonly expiry: number | null;
@@ -47,6 +47,8 @@ export interface CredentialSet {
 
 export class Credentials {
 	readonly #settings: CredentialSettings;
+	/** What was read last, or why it could not be used. */
+	#last: { readonly fingerprint: string; set?: CredentialSet; error?: unknown } | undefined;
 
 	constructor(settings: CredentialSettings) {
 		this.#settings = settings;
@@ -60,7 +62,9 @@ export class Credentials {
 		});
 	}
 
-	/** Rejects, naming the option and the file, when one cannot be read or used, or they do not belong together. */
+	/**
+	 * Parses only what has changed: the authorities of a whole system take tens of milliseconds of the event loop. Rejects, naming the option and the file, when one cannot be read or used, or they do not belong together.
+	 */
 	async read(): Promise<CredentialSet> {
 		const options: SecureContextOptions = { minVersion: this.#settings.minVersion };
 		const hash = createHash('sha256');
@@ -68,15 +72,30 @@ export class Credentials {
 			const fileOrText = this.#settings[part];
 			if (fileOrText === undefined) continue;
 			const pem = isPemText(fileOrText) ? fileOrText : await this.#contents(part, fileOrText);
-			this.#checkContent(part, pem.toString());
 			options[part] = pem;
 			hash.update(`${part} ${pem.length} `).update(pem);
 		}
+		const fingerprint = hash.digest('hex');
+		if (this.#last?.fingerprint !== fingerprint) {
+			this.#last = { fingerprint };
+			try {
+				this.#last.set = this.#parse(options, fingerprint);
+			} catch (error) {
+				this.#last.error = error;
+			}
+		}
+		if (this.#last.set === undefined) throw this.#last.error;
+		return this.#last.set;
+	}
+
+	#parse(options: SecureContextOptions, fingerprint: string): CredentialSet {
+		for (const part of PARTS)
+			if (options[part] !== undefined) this.#checkContent(part, String(options[part]));
 		try {
-			createSecureContext(options);
+			const context = createSecureContext(options);
 			const expiry =
 				options.cert === undefined ? null : Date.parse(new X509Certificate(options.cert as Buffer).validTo);
-			return { options, fingerprint: hash.digest('hex'), expiry };
+			return { context, fingerprint, expiry };
 		} catch (cause) {
 			throw new Error(this.#complaint(options) ?? `the certificates cannot be used: ${messageOf(cause)}`, {
 				cause,

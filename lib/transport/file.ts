@@ -1,28 +1,45 @@
 /**
  * IPFIX files (RFC 5655): whole messages one after the other, templates first.
  *
- * A file under way is named `PATH.part`. When it is complete it gets its name: PATH, or, where files are rotated
- * or PATH is taken, PATH with the time of its end before the extension. No file is ever written over; a `.part` that
- * a killed agent left is named the same way before the new one begins.
+ * A message is settled when it is safe: forced to the disk, in a file that still stands where it was begun. A disk that
+ * does not answer, or a folder that is taken away, fails what is not safe; it is sent again, here or elsewhere.
+ *
+ * A file under way is named `PATH.part` and locked. When it is complete it gets its name: PATH, or, where files are
+ * rotated or PATH is taken, PATH with the time of its end before the extension. No file is ever written over; a `.part`
+ * that a killed agent left is named the same way before the new one begins, or removed when it is empty.
  */
-import { type FileHandle, open, rename, stat } from 'node:fs/promises';
-import { extname } from 'node:path';
-import { codeOf, messageOf } from '../errors.ts';
+import { messageOf } from '../errors.ts';
 import type { FileTarget } from '../options/target.ts';
+import { PartFile } from './part_file.ts';
 import { Session } from './session.ts';
 
 const WRITE_OCTETS = 1024 * 1024;
 const MESSAGE_OCTETS = 65_535;
-const LONGEST_WRITE_MS = 10_000;
+/** A disk that has not answered for this long is as good as away. */
+const LONGEST_ANSWER_MS = 10_000;
+/** The same at a stop, which must leave time for others. */
+const LAST_ANSWER_MS = 1_000;
+/** Files of earlier connections on which the disk has not answered yet: with so many no further one is begun. */
+const MOST_LEFT = 2;
 
 export class FileSession extends Session {
-	#file: FileHandle | undefined;
+	/** How long one answer of the disk is waited for, in milliseconds. */
+	protected patience = LONGEST_ANSWER_MS;
 	#attempt = 0;
-	#writing: Promise<void> | undefined;
-	#size = 0;
+	#file: PartFile | undefined;
+	/** Complete, named, and not yet safe. */
+	#before: PartFile | undefined;
+	/** What is asked of the disk for the file under way: a write, or a turn to the next file. */
+	#busy = false;
+	#flushing: Promise<void> | undefined;
+	/** Answers that are waited for, each with its time limit. */
+	readonly #limits = new Set<NodeJS.Timeout>();
+	/** Nothing is left for later: each write is flushed at once. */
+	#hurried = false;
 	#openedAt = 0;
-	#dirty = false;
-	#syncTimer: NodeJS.Timeout | undefined;
+	#flushTimer: NodeJS.Timeout | undefined;
+	/** Files that a break has left behind, until the disk answers. */
+	readonly #left = new Set<Promise<void>>();
 
 	protected connect(): void {
 		this.#attempt += 1;
@@ -32,40 +49,58 @@ export class FileSession extends Session {
 		});
 	}
 
+	override hurry(): void {
+		super.hurry();
+		this.#hurried = true;
+		// Where the disk hangs, others still have time to take what is not safe.
+		this.patience = Math.min(this.patience, LAST_ANSWER_MS);
+		const attempt = this.#attempt;
+		this.#within('fsync', this.#flush()).catch((error: unknown) => {
+			if (attempt === this.#attempt) this.broke(messageOf(error));
+		});
+	}
+
+	override drain(): Promise<void> {
+		const drained = super.drain();
+		this.hurry();
+		return drained;
+	}
+
 	get #path(): string {
 		return (this.settings.target as FileTarget).path;
 	}
 
 	async #open(attempt: number): Promise<void> {
-		const part = `${this.#path}.part`;
-		const left = await modified(part);
-		if (left !== undefined) await rename(part, await freeName(this.#path, left, true));
-		const file = await open(part, 'wx');
+		while (this.#left.size >= MOST_LEFT) await Promise.race(this.#left);
+		if (attempt !== this.#attempt) return;
+		const file = await PartFile.begin(this.#path);
 		if (attempt !== this.#attempt) {
-			await file.close();
+			await file.leave();
 			return;
 		}
+		this.#flushTimer = setInterval(() => this.#tick(), this.settings.flushInterval).unref();
+		this.#serve(file);
+	}
+
+	#serve(file: PartFile): void {
 		this.#file = file;
-		this.#size = 0;
+		this.#busy = false;
 		this.#openedAt = performance.now();
-		this.#syncTimer = setInterval(() => this.#sync(file), this.settings.flushInterval).unref();
 		this.opened(this.settings.maxMessageSize ?? MESSAGE_OCTETS);
 	}
 
-	#sync(file: FileHandle): void {
-		if (this.#file !== file) return;
-		if (this.#dirty) {
-			this.#dirty = false;
-			file.datasync().catch((error: unknown) => {
-				if (this.#file === file) this.broke(`fsync: ${messageOf(error)}`);
-			});
-		}
-		this.#rotateIfDue();
+	#tick(): void {
+		if (this.#rotationIsDue()) this.pump();
+		void this.#flush();
 	}
 
 	protected pump(): void {
 		const file = this.#file;
-		if (file === undefined || this.#writing !== undefined) return;
+		if (file === undefined || this.#busy || !(this.isOpen || this.state === 'draining')) return;
+		if (this.#rotationIsDue()) {
+			this.#turn(file);
+			return;
+		}
 		const chunks = this.wire.control.splice(0);
 		let octets = chunks.reduce((sum, chunk) => sum + chunk.length, 0);
 		let messages = 0;
@@ -76,109 +111,147 @@ export class FileSession extends Session {
 			if (header === undefined) return;
 			chunks.push(header, outgoing.message.body);
 			octets += header.length + outgoing.message.body.length;
+			outgoing.mayHaveArrived = true;
 			messages += 1;
 		}
 		if (octets === 0) return;
-		this.#writing = this.#write(file, Buffer.concat(chunks, octets)).then(
+		this.#busy = true;
+		this.#within('write', file.write(Buffer.concat(chunks, octets), messages)).then(
 			() => {
 				if (this.#file !== file) return;
-				this.#writing = undefined;
-				this.#size += octets;
+				this.#busy = false;
 				this.sentBytes += octets;
-				this.#dirty = true;
-				for (; messages > 0; messages -= 1) this.settleOldest();
-				this.#rotateIfDue();
+				// So much waits that the window would be full before the next flush.
+				if (this.#hurried || this.outbox.octets >= this.host.window / 2) void this.#flush();
 				this.pump();
 			},
-			(error: unknown) => {
+			async (error: unknown) => {
 				if (this.#file !== file) return;
-				this.#writing = undefined;
-				this.broke(messageOf(error));
+				// This write was cut off; what was written before it need not be sent again.
+				const { unsettled } = this.outbox;
+				for (const outgoing of unsettled.slice(unsettled.length - messages)) outgoing.mayHaveArrived = false;
+				await this.#flush();
+				if (file.isDirty) await this.#flush();
+				if (this.#file === file) this.broke(messageOf(error));
 			},
 		);
 	}
 
-	/** Writes all of it or leaves the file as it was, so that it never ends in half a message. */
-	async #write(file: FileHandle, octets: Buffer): Promise<void> {
-		const start = this.#size;
-		let done = 0;
+	/**
+	 * Forces to the disk what has been written, and settles it: first the file before, then the one under way. One flush
+	 * at a time; whoever asks meanwhile gets the promise of the one under way. Never rejects.
+	 */
+	#flush(): Promise<void> {
+		if (this.#flushing !== undefined) return this.#flushing;
+		const flushing = this.#flushAll().finally(() => {
+			if (this.#flushing !== flushing) return;
+			this.#flushing = undefined;
+			// What has come meanwhile.
+			if (this.#hurried && this.#file?.isDirty === true) void this.#flush();
+		});
+		this.#flushing = flushing;
+		return flushing;
+	}
+
+	async #flushAll(): Promise<void> {
+		const attempt = this.#attempt;
 		try {
-			while (done < octets.length) {
-				const { bytesWritten } = await file.write(octets, done, octets.length - done, start + done);
-				done += bytesWritten;
+			const before = this.#before;
+			if (before !== undefined) {
+				const safe = await this.#within('fsync', before.close());
+				if (attempt !== this.#attempt) return;
+				this.#before = undefined;
+				this.#settle(safe);
 			}
+			const file = this.#file;
+			if (file === undefined) return;
+			const safe = await this.#within('fsync', file.flush());
+			// It may have become the one before.
+			if (attempt === this.#attempt) this.#settle(safe);
 		} catch (error) {
-			if (done > 0) await file.truncate(start).catch(() => undefined);
-			throw error;
+			if (attempt !== this.#attempt) return;
+			if (this.#file?.isGone === true)
+				for (const outgoing of this.outbox.unsettled) outgoing.mayHaveArrived = false;
+			this.broke(messageOf(error));
 		}
 	}
 
-	#rotateIfDue(): void {
+	#settle(messages: number): void {
+		for (let left = messages; left > 0; left -= 1) this.settleOldest();
+	}
+
+	#rotationIsDue(): boolean {
 		const { rotate } = this.settings;
-		if (rotate === undefined || this.state !== 'open') return;
+		const file = this.#file;
+		if (rotate === undefined || file === undefined || this.#before !== undefined || !this.isOpen)
+			return false;
 		const old = rotate.interval !== undefined && performance.now() - this.#openedAt >= rotate.interval;
-		if (old || (rotate.size !== undefined && this.#size >= rotate.size)) {
-			this.#rotate().catch((error: unknown) => this.broke(messageOf(error)));
-		}
+		return old || (rotate.size !== undefined && file.size >= rotate.size);
 	}
 
-	/** The file under way gets its name and a new one begins; what comes meanwhile waits. */
-	async #rotate(): Promise<void> {
-		if (!(await this.quiesce(LONGEST_WRITE_MS))) return;
-		await this.finish();
-		if (this.isOpen) this.connect();
+	/** The file under way gets its name and the next one begins; the old one is flushed beside it. */
+	#turn(file: PartFile): void {
+		this.#busy = true;
+		this.#within(
+			'rename',
+			file.name(true).then(() => PartFile.begin(this.#path)),
+		).then(
+			(next) => {
+				if (this.#file !== file) {
+					void next.leave();
+					return;
+				}
+				this.#before = file;
+				this.#serve(next);
+				void this.#flush();
+			},
+			(error: unknown) => {
+				if (this.#file === file) this.broke(messageOf(error));
+			},
+		);
+	}
+
+	/** Rejects when the disk does not answer in time. */
+	#within<T>(what: string, answer: Promise<T>): Promise<T> {
+		return new Promise((resolve, reject) => {
+			const timer = setTimeout(
+				() => reject(new Error(`${what}: the disk has not answered for ${this.patience} ms`)),
+				this.patience,
+			);
+			this.#limits.add(timer);
+			answer.then(resolve, reject).finally(() => {
+				clearTimeout(timer);
+				this.#limits.delete(timer);
+			});
+		});
 	}
 
 	protected disconnect(): void {
 		this.#attempt += 1;
-		clearInterval(this.#syncTimer);
-		const file = this.#file;
-		if (file === undefined) return;
+		clearInterval(this.#flushTimer);
+		for (const timer of this.#limits) clearTimeout(timer);
+		this.#limits.clear();
+		for (const file of [this.#before, this.#file]) {
+			if (file === undefined) continue;
+			const left = file.leave();
+			this.#left.add(left);
+			left.finally(() => this.#left.delete(left));
+		}
+		this.#before = undefined;
 		this.#file = undefined;
-		// A write under way may still get there; one that failed was cut off.
-		if (this.#writing !== undefined)
-			for (const outgoing of this.outbox.unsettled) outgoing.mayHaveArrived = true;
-		const written = this.#writing ?? Promise.resolve();
-		this.#writing = undefined;
-		written.finally(() => file.close().catch(() => undefined));
+		this.#busy = false;
+		this.#flushing = undefined;
 	}
 
+	/** After all was settled, and so flushed. */
 	protected async finish(): Promise<void> {
 		const file = this.#file;
 		if (file === undefined) return;
-		await this.#writing;
+		await this.#flush();
 		if (this.#file !== file) return;
-		this.#file = undefined;
-		clearInterval(this.#syncTimer);
-		try {
-			await file.sync();
-		} finally {
-			await file.close();
-		}
-		await rename(
-			`${this.#path}.part`,
-			await freeName(this.#path, new Date(), this.settings.rotate !== undefined),
-		);
-	}
-}
-
-/** PATH itself when it is free and `dated` is false, else PATH with a time, and a number if that is taken too. */
-async function freeName(path: string, time: Date, dated: boolean): Promise<string> {
-	if (!dated && (await modified(path)) === undefined) return path;
-	const extension = extname(path);
-	const stem = path.slice(0, path.length - extension.length);
-	const stamp = time.toISOString().replaceAll(/[-:]/g, '').replace('.', '');
-	for (let number = 0; ; number += 1) {
-		const name = `${stem}-${stamp}${number === 0 ? '' : `-${number}`}${extension}`;
-		if ((await modified(name)) === undefined) return name;
-	}
-}
-
-async function modified(path: string): Promise<Date | undefined> {
-	try {
-		return (await stat(path)).mtime;
-	} catch (error) {
-		if (codeOf(error) === 'ENOENT') return undefined;
-		throw error;
+		await this.#within('rename', file.name(this.settings.rotate !== undefined));
+		if (this.#file !== file) return;
+		await this.#within('fsync', file.close());
+		if (this.#file === file) this.disconnect();
 	}
 }

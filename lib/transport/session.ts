@@ -10,7 +10,6 @@
 
 import type { NativeMessage } from '../core/native.ts';
 import { messageOf, toError } from '../errors.ts';
-import { within } from '../exporter/time_limit.ts';
 import type { CollectorSettings } from '../options/options.ts';
 import { Backoff } from './backoff.ts';
 import { Outbox } from './outbox.ts';
@@ -18,8 +17,23 @@ import { type Amount, add, nothing, type Parcel } from './parcel.ts';
 import type { SessionHost, SessionListener, SessionState, SessionStats } from './session_host.ts';
 import { Wire } from './wire.ts';
 
-const FULL_PATIENCE_MS = 1_000;
+/** How long a session that takes nothing for the moment is waited for, before it counts as stalled. */
+const PATIENCE_MS = 1_000;
 const OPTIONS_INTERVAL_MS = 600_000;
+
+/**
+ * `SessionState`, told more finely: `full` and `moving` are `open` to others. Both take nothing for the moment, and are
+ * `stalled` after a second. full: the window is. moving: the session is about to go on over another connection.
+ */
+type Phase = SessionState | 'full' | 'moving';
+
+interface Standing {
+	readonly phase: Phase;
+	/** Of a phase that ends by itself. */
+	readonly timer?: NodeJS.Timeout | undefined;
+	/** Called once: true when nothing is held any more, false when the phase ends before that. */
+	emptied?: ((all: boolean) => void) | undefined;
+}
 
 export abstract class Session {
 	readonly settings: CollectorSettings;
@@ -30,19 +44,15 @@ export abstract class Session {
 	protected sentBytes = 0;
 	protected certificateExpiry: number | null = null;
 
-	#state: SessionState = 'closed';
-	readonly #backoff: Backoff;
-	readonly #lost = new Map<string, Amount>();
+	#standing: Standing = { phase: 'closed' };
+	/** Of the connection that stands. */
 	#openedAt = 0;
-	#lastDelay = 0;
-	#timer: NodeJS.Timeout | undefined;
 	#optionsTimer: NodeJS.Timeout | undefined;
-	#fullTimer: NodeJS.Timeout | undefined;
-	#drained: Array<() => void> = [];
+	readonly #backoff: Backoff;
+	#lastDelay = 0;
+	readonly #lost = new Map<string, Amount>();
 	#lastError: string | null = null;
 	#connections = 0;
-	/** It is about to go on over another connection: nothing is taken for that moment. */
-	#moving = false;
 
 	constructor(settings: CollectorSettings, host: SessionHost, listener: SessionListener) {
 		this.settings = settings;
@@ -66,7 +76,8 @@ export abstract class Session {
 	}
 
 	get state(): SessionState {
-		return this.#state;
+		const { phase } = this.#standing;
+		return phase === 'full' || phase === 'moving' ? 'open' : phase;
 	}
 
 	/** Format of the current connection. */
@@ -74,22 +85,26 @@ export abstract class Session {
 		return this.wire.format;
 	}
 
+	/** Whether a connection stands on which the session goes on. */
 	get isOpen(): boolean {
-		return this.#state === 'open' || this.#state === 'stalled';
+		return this.state === 'open' || this.state === 'stalled';
 	}
 
 	hasRoom(): boolean {
-		return this.#state === 'open' && !this.#moving && this.outbox.octets < this.host.window;
+		return this.#standing.phase === 'open' && this.outbox.octets < this.host.window;
 	}
 
 	start(): void {
-		if (this.#state === 'closed') this.#begin();
+		if (this.state === 'closed') this.#begin();
 	}
 
-	/** Cuts a waiting time short, for the last chance at a stop. */
-	retryNow(): void {
-		if (this.#state === 'backoff') this.#begin();
+	/** The exporter stops, this is the last chance: a waiting time is cut short, nothing is left for later. */
+	hurry(): void {
+		if (this.state === 'backoff') this.#begin();
 	}
+
+	/** Certificates are to be read anew, where the transport has some. */
+	renewCertificates(): void {}
 
 	/** The session must be open. */
 	send(parcel: Parcel): void {
@@ -98,20 +113,21 @@ export abstract class Session {
 			return;
 		}
 		this.outbox.put(parcel);
-		this.#watchRoom();
+		if (this.#standing.phase === 'open' && this.outbox.octets >= this.host.window) this.#wait('full');
 		this.pump();
 	}
 
 	/** The batch of this failed parcel was rolled back. */
 	discard(parcel: Parcel): void {
-		this.outbox.discard(parcel, this.#state !== 'closed');
+		this.outbox.discard(parcel, this.state !== 'closed');
 		this.#roomMade();
 	}
 
 	/** The batch of this failed parcel was committed elsewhere: this collector still gets it, later. */
 	keep(parcel: Parcel): void {
 		this.outbox.keep(parcel);
-		if (!this.isOpen) return;
+		// The next connection begins with what is kept.
+		if (!this.isOpen || this.#standing.phase === 'moving') return;
 		this.outbox.requeueKept();
 		this.pump();
 	}
@@ -122,8 +138,9 @@ export abstract class Session {
 	 */
 	async drain(): Promise<void> {
 		if (this.isOpen) {
-			this.#state = 'draining';
-			await this.#emptied();
+			const emptied = new Promise<boolean>((resolve) => this.#enter('draining', { emptied: resolve }));
+			this.#roomMade();
+			await emptied;
 			// It may have broken or been closed meanwhile.
 			if (this.state === 'draining') {
 				await this.finish().catch((error: unknown) => this.broke(messageOf(error)));
@@ -134,8 +151,8 @@ export abstract class Session {
 
 	/** Ends at once, whatever the state. What is left counts as lost for this collector if it was kept for it. */
 	close(): void {
-		if (this.#state === 'closed') return;
-		const wasOpen = this.isOpen || this.#state === 'draining';
+		if (this.state === 'closed') return;
+		const wasOpen = this.isOpen || this.state === 'draining';
 		this.#leave('closed');
 		this.countMissed('left_at_stop', this.outbox.abandon());
 		if (wasOpen) this.listener.broken(this, 'closed', null);
@@ -144,7 +161,7 @@ export abstract class Session {
 	stats(): SessionStats {
 		return {
 			name: this.name,
-			state: this.#state,
+			state: this.state,
 			lastError: this.#lastError,
 			unsettledBytes: this.outbox.octets,
 			sentBytes: this.sentBytes,
@@ -173,19 +190,17 @@ export abstract class Session {
 	protected opened(maxMessageSize: number | undefined): void {
 		if (maxMessageSize === undefined) this.wire.repeatStart();
 		else this.wire.open(maxMessageSize);
-		this.#state = 'open';
-		this.#moving = false;
+		if (this.state !== 'draining') this.#enter('open');
 		this.#openedAt = performance.now();
 		this.#connections += 1;
-		this.outbox.requeueKept();
-		this.pump();
-		if (this.#state !== 'open') return;
 		clearInterval(this.#optionsTimer);
 		this.#optionsTimer = setInterval(() => {
 			this.withCore(() => this.wire.queueOptions());
 			this.pump();
 		}, OPTIONS_INTERVAL_MS).unref();
-		this.listener.opened(this);
+		this.outbox.requeueKept();
+		this.pump();
+		if (this.isOpen) this.listener.opened(this);
 	}
 
 	/** Settles the oldest written message. */
@@ -197,10 +212,19 @@ export abstract class Session {
 		this.#roomMade();
 	}
 
+	/** The oldest written message can never leave: this collector misses it. */
+	protected giveUpOldest(reason: string): void {
+		const settled = this.outbox.settleOldest();
+		if (settled === undefined) return;
+		this.countMissed(reason, settled.outgoing.message);
+		if (settled.whole) this.listener.settled(this, settled.outgoing.parcel);
+		this.#roomMade();
+	}
+
 	/** The connection, or the attempt at one, ended without our wanting it. */
 	protected broke(reason: string): void {
-		if (this.#state === 'closed' || this.#state === 'backoff') return;
-		const stopping = this.#state === 'draining';
+		if (this.state === 'closed' || this.state === 'backoff') return;
+		const stopping = this.state === 'draining';
 		const wasOpen = this.isOpen || stopping;
 		this.#lastError = reason;
 		if (
@@ -209,16 +233,16 @@ export abstract class Session {
 		) {
 			this.#backoff.reset();
 		}
-		this.#lastDelay = this.#backoff.next();
-		this.#leave('backoff');
+		const delay = this.#backoff.next();
+		this.#lastDelay = delay;
+		this.#leave('backoff', { after: delay, next: () => this.#begin() });
 		if (stopping) this.close();
 		// Whoever heard that a parcel failed may have closed the session.
-		if (this.state === 'closed') {
+		if (this.#standing.phase === 'closed') {
 			this.listener.broken(this, reason, null);
 			return;
 		}
-		this.#timer = setTimeout(() => this.#begin(), this.#lastDelay);
-		this.listener.broken(this, reason, this.#lastDelay);
+		this.listener.broken(this, reason, delay);
 	}
 
 	/** The header with which a message leaves now. Undefined: the core refused it, and the session is broken. */
@@ -238,62 +262,76 @@ export abstract class Session {
 	}
 
 	/**
-	 * Takes nothing more until the next `opened`, so that what is on its way can be settled. False: that took longer
-	 * than `patience`, or the connection ended; then the session goes on as if nothing had been asked.
+	 * Takes nothing more until the next `opened`, so that what is on its way can be settled. False: that took longer than
+	 * a second, the connection ended, or it is stalled; then the session goes on as if nothing had been asked.
 	 */
-	protected async quiesce(patience: number): Promise<boolean> {
-		if (!this.isOpen || this.#moving) return false;
-		this.#moving = true;
-		await within(patience, this.#emptied());
-		if (this.isOpen && this.#moving && this.outbox.octets === 0) return true;
-		this.#moving = false;
+	protected async quiesce(): Promise<boolean> {
+		const { phase } = this.#standing;
+		if (phase !== 'open' && phase !== 'full') return false;
+		const emptied = new Promise<boolean>((resolve) => this.#wait('moving', resolve));
 		this.#roomMade();
-		return false;
+		return emptied;
 	}
 
-	async #emptied(): Promise<void> {
-		if (this.outbox.octets > 0) await new Promise<void>((resolve) => this.#drained.push(resolve));
+	/**
+	 * What is held cannot leave in the form that it has: it fails, as when a connection breaks, and nothing is taken until
+	 * the next `opened`.
+	 */
+	protected startOver(): void {
+		if (!this.isOpen) return;
+		this.#wait('moving');
+		this.wire.close();
+		this.#failAll();
 	}
 
 	#begin(): void {
-		clearTimeout(this.#timer);
-		this.#state = 'connecting';
+		this.#enter('connecting');
 		this.connect();
 	}
 
-	#leave(state: 'closed' | 'backoff'): void {
-		clearTimeout(this.#timer);
+	#leave(phase: 'closed' | 'backoff', ending: { after?: number; next?(): void } = {}): void {
 		clearInterval(this.#optionsTimer);
-		clearTimeout(this.#fullTimer);
-		this.#fullTimer = undefined;
 		this.disconnect();
-		this.#state = state;
-		this.#moving = false;
 		this.wire.close();
-		for (const parcel of this.outbox.retainAll()) this.listener.failed(this, parcel);
-		for (const resolve of this.#drained.splice(0)) resolve();
+		this.#enter(phase, ending);
+		this.#failAll();
 	}
 
-	#watchRoom(): void {
-		if (this.outbox.octets < this.host.window || this.#fullTimer !== undefined || this.#state !== 'open')
-			return;
-		this.#fullTimer = setTimeout(() => {
-			this.#fullTimer = undefined;
-			if (this.#state !== 'open') return;
-			this.#state = 'stalled';
+	#failAll(): void {
+		for (const parcel of this.outbox.retainAll()) this.listener.failed(this, parcel);
+	}
+
+	/** Takes nothing for the moment; stalled when that is a second. */
+	#wait(phase: 'full' | 'moving', emptied?: (all: boolean) => void): void {
+		const next = () => {
+			this.#enter('stalled');
 			this.listener.stalled(this);
-		}, FULL_PATIENCE_MS).unref();
+		};
+		this.#enter(phase, { after: PATIENCE_MS, next, emptied });
+	}
+
+	/** The one place where a phase begins, and the one before it ends with all that belonged to it. */
+	#enter(
+		phase: Phase,
+		ending: { after?: number; next?(): void; emptied?: ((all: boolean) => void) | undefined } = {},
+	): void {
+		const { after, next, emptied } = ending;
+		const before = this.#standing;
+		clearTimeout(before.timer);
+		this.#standing = { phase, timer: next && setTimeout(next, after), emptied };
+		before.emptied?.(false);
 	}
 
 	#roomMade(): void {
-		if (this.outbox.octets < this.host.window) {
-			clearTimeout(this.#fullTimer);
-			this.#fullTimer = undefined;
+		const standing = this.#standing;
+		const { octets } = this.outbox;
+		if (octets === 0) {
+			const { emptied } = standing;
+			standing.emptied = undefined;
+			emptied?.(true);
 		}
-		if (this.outbox.octets === 0) {
-			if (this.#state === 'stalled') this.#state = 'open';
-			for (const resolve of this.#drained.splice(0)) resolve();
-		}
+		const roomy = standing.phase === 'full' && octets < this.host.window;
+		if (roomy || (standing.phase === 'stalled' && octets === 0)) this.#enter('open');
 		if (this.hasRoom()) this.listener.room(this);
 	}
 }

@@ -24,12 +24,14 @@ export interface SessionListener {
 	opened(session: Session): void;
 	/** `retryInMs` null: it was closed on purpose. */
 	broken(session: Session, reason: string, retryInMs: number | null): void;
-	/** It has been full for a second and takes nothing until all is settled. */
+	/** It has taken nothing for a second, and does not before all is settled or it has moved. */
 	stalled(session: Session): void;
 	/** It may take a parcel again. */
 	room(session: Session): void;
 	settled(session: Session, parcel: Parcel): void;
 	failed(session: Session, parcel: Parcel): void;
+	/** Something to know that the session lives with. */
+	warned(session: Session, code: string, message: string): void;
 	/** Certificates as they are now are used, or will be by the next connection; or `problem` says why not. */
 	reloaded(session: Session, problem: string | null): void;
 }

@@ -1,6 +1,6 @@
 /**
- * What TCP and TLS sessions share: every address of a name is tried, one write is under way at a time, and a
- * message is settled when the collector's kernel has acknowledged its last octet.
+ * What TCP and TLS sessions share: the addresses of a name are tried side by side, one write is under way at a time, and
+ * a message is settled when the collector's kernel has acknowledged its last octet.
  *
  * The kernel's word is TCP_INFO: octets of the raw socket that were acknowledged, and that have left. It holds while a
  * write is under way and after a reset. What the collector's kernel took and its program never read is beyond it.
@@ -9,6 +9,8 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { messageOf } from '../errors.ts';
 import { formatEndpoint, type NetworkTarget } from '../options/target.ts';
+import { dialTcp } from './dial_tcp.ts';
+import { dialFirst } from './dialling.ts';
 import type { Outgoing } from './parcel.ts';
 import { Probe } from './probe.ts';
 import { explain } from './reasons.ts';
@@ -31,8 +33,6 @@ const FIRST_ASK_MS = 2;
 const LAST_ASK_MS = 50;
 /** Longest that settling keeps the JavaScript thread. */
 const TURN_MS = 0.5;
-/** A session that cannot be emptied within this time moves to its new connection another time. */
-const MOVE_PATIENCE_MS = 1_000;
 
 export abstract class StreamSession extends Session {
 	#abort: AbortController | undefined;
@@ -52,8 +52,11 @@ export abstract class StreamSession extends Session {
 
 	/** Whether octets are enciphered between `stream` and `raw`, so that offsets differ. */
 	protected abstract readonly ciphered: boolean;
-	/** Connects to one address; rejects, with nothing left behind, when that fails or `signal` aborts. */
-	protected abstract dial(address: Address, port: number, signal: AbortSignal): Promise<Link>;
+	/**
+	 * Before anything is dialled. Gives what makes a link of a TCP connection; that rejects, with nothing left behind,
+	 * when it fails or `signal` aborts.
+	 */
+	protected abstract prepare(): Promise<(raw: Socket, signal: AbortSignal) => Promise<Link>>;
 
 	protected connect(): void {
 		const abort = new AbortController();
@@ -67,14 +70,29 @@ export abstract class StreamSession extends Session {
 
 	async #dialAll(signal: AbortSignal): Promise<Link> {
 		const { host, port } = this.settings.target as NetworkTarget;
-		const addresses = await resolve(host, this.settings.connectTimeout, signal);
+		const link = await this.prepare();
+		let addresses: readonly Address[] = await resolve(host, this.settings.connectTimeout, signal);
 		const reasons: string[] = [];
-		for (const address of addresses) {
-			if (signal.aborted) break;
+		const failed = ({ address }: Address, reason: string) =>
+			reasons.push(`${formatEndpoint(address, port)}: ${reason}`);
+		while (addresses.length > 0 && !signal.aborted) {
+			const dialled = await dialFirst<Socket>(addresses, {
+				dial: (address, others) => dialTcp(address, port, this.settings.connectTimeout, others, this.host),
+				drop: (raw) => raw.destroy(),
+				failed: (address, reason) => {
+					addresses = addresses.filter((other) => other !== address);
+					failed(address, reason);
+				},
+				signal,
+			});
+			if (dialled === undefined) break;
+			const { address, connection } = dialled;
 			try {
-				return await this.dial(address, port, signal);
+				return await link(connection, signal);
 			} catch (error) {
-				reasons.push(`${formatEndpoint(address.address, port)}: ${messageOf(error)}`);
+				// It answered and cannot be used. Those that it was quicker than have their turn.
+				failed(address, messageOf(error));
+				addresses = addresses.filter((other) => other !== address);
 			}
 		}
 		throw new Error(reasons.length > 0 ? reasons.join('; ') : `no address for the name ${host}`);
@@ -130,6 +148,7 @@ export abstract class StreamSession extends Session {
 		const last = chunks.pop();
 		if (last === undefined) return;
 		this.#writing = true;
+		// Where nothing waited, the time without progress begins now. What our own kernel takes is none.
 		if (this.#askTimer === undefined) this.#progressAt = performance.now();
 		link.stream.cork();
 		for (const chunk of chunks) link.stream.write(chunk);
@@ -139,7 +158,6 @@ export abstract class StreamSession extends Session {
 			this.sentBytes += octets;
 			this.#flushed = link.raw.bytesWritten;
 			if (this.ciphered) for (const outgoing of group) outgoing.end = this.#flushed;
-			this.#progressAt = performance.now();
 			this.#settle();
 			this.pump();
 		});
@@ -186,7 +204,7 @@ export abstract class StreamSession extends Session {
 			const quiet = performance.now() - this.#progressAt;
 			if (quiet >= this.settings.stallTimeout) {
 				this.broke(
-					`stalled: ${this.outbox.octets} octets wait and none was taken for ${this.settings.stallTimeout} ms`,
+					`stalled: ${this.outbox.octets} octets wait and none was acknowledged for ${this.settings.stallTimeout} ms`,
 				);
 				return;
 			}
@@ -234,7 +252,7 @@ export abstract class StreamSession extends Session {
 			link.stream.once('close', () => {
 				ended ||= 'closed by the collector';
 			});
-			if (abort.signal.aborted || !(await this.quiesce(MOVE_PATIENCE_MS))) {
+			if (abort.signal.aborted || !(await this.quiesce())) {
 				link.stream.destroy();
 				return false;
 			}

@@ -12,10 +12,8 @@ import type { NetworkTarget } from '../options/target.ts';
 import { Credentials } from './credentials.ts';
 import { explain } from './reasons.ts';
 import { Renewal } from './renewal.ts';
-import type { Address } from './resolve.ts';
 import type { SessionHost, SessionListener } from './session_host.ts';
 import { type Link, StreamSession } from './stream.ts';
-import { dialTcp } from './tcp.ts';
 
 const QUIET_MS = 1_000;
 
@@ -50,7 +48,7 @@ export class TlsSession extends StreamSession {
 	}
 
 	/** Goes on over a new connection with the certificates as they are now, without losing anything. */
-	reload(): void {
+	override renewCertificates(): void {
 		this.#renewal.now();
 	}
 
@@ -59,23 +57,25 @@ export class TlsSession extends StreamSession {
 		super.disconnect();
 	}
 
-	protected async dial(address: Address, port: number, signal: AbortSignal): Promise<Link> {
+	protected async prepare() {
 		// Read at every attempt: a renewed certificate is used without a restart.
 		const set = await this.#credentials.read();
-		const raw = await dialTcp(address, port, this.settings.connectTimeout, signal, this.host);
 		const name = this.settings.serverName ?? (this.settings.target as NetworkTarget).host;
 		const credentials = {
-			...set.options,
+			secureContext: set.context,
 			// RFC 6066: an address is not sent as server name; it is verified all the same.
 			...(isIP(name) === 0 ? { servername: name } : { host: name }),
 			rejectUnauthorized: true,
 		};
-		const stream = await this.#handshake(raw, credentials, signal);
 		const taken = () => {
 			this.certificateExpiry = set.expiry;
 			this.#renewal.use(set.fingerprint);
 		};
-		return { stream, raw, taken };
+		return async (raw: Socket, signal: AbortSignal): Promise<Link> => ({
+			stream: await this.#handshake(raw, credentials, signal),
+			raw,
+			taken,
+		});
 	}
 
 	#handshake(raw: Socket, credentials: ConnectionOptions, signal: AbortSignal): Promise<TLSSocket> {

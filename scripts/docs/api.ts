@@ -1,35 +1,37 @@
 /** The text of docs/api.md: everything that is public, from the declarations that the compiler emits. */
-import { readFileSync } from 'node:fs';
-import { type Declared, declarationsOf, type Member } from './declarations.ts';
+import { type Declared, type Member, publicDeclarations } from './declarations.ts';
 
 const HEAD = `# API
 
-Written by \`npm run docs\` from the types that are shipped; a test fails when they differ. All names are exported by the package: \`import { FlowExporter } from 'conntrack-ipfix'\`, or \`require('conntrack-ipfix')\` from CommonJS, also in TypeScript, whatever its \`module\`. [errors.md](errors.md) has the codes of all errors and warnings, [delivery.md](delivery.md) what is promised, [elements.md](elements.md) the elements of records.
+Written by \`npm run docs\` from the types that are shipped; a test fails when they differ. All names are exported by the package: \`import { FlowExporter } from 'conntrack-ipfix'\`, or \`require('conntrack-ipfix')\` from CommonJS, also in TypeScript (with \`moduleResolution\` node16, nodenext or bundler). [errors.md](errors.md) has the codes of all errors and warnings, [delivery.md](delivery.md) what is promised, [elements.md](elements.md) the elements of records.
 `;
 
-const dist = new URL('../../dist/', import.meta.url);
-const of = (path: string, names: RegExp) =>
-	declarationsOf(readFileSync(new URL(`${path}.d.ts`, dist), 'utf8')).filter(({ name }) => names.test(name));
-
-/** From the built declarations: \`npm run build:ts\` before. */
+/** From the built declarations: `npm run build:ts` before. */
 export function apiPage(): string {
-	const types = of('types', /./);
-	const named = (...names: string[]) => names.flatMap((name) => types.filter((type) => type.name === name));
-	const exporter = named('ExporterEvents', 'ExporterStats', 'TableStats', 'SessionStats', 'PollSummary');
-	const options = named('ExporterOptions', 'ConnectionFilters', 'CollectorTarget');
-	const rest = types.filter((type) => ![...exporter, ...options].includes(type));
+	const all = publicDeclarations();
+	const named = (...names: string[]) => names.flatMap((name) => all.filter((type) => type.name === name));
 	const sections: Array<[string, Declared[]]> = [
-		['Exporter', [...of('exporter/exporter', /^FlowExporter$/), ...exporter]],
-		['Options of the exporter', options],
-		['Dump', of('dump', /^dump$/)],
-		['Collector', of('collector/collector', /^Collector(Options|Events|Stats)?$/)],
-		['Errors', of('errors', /Error$/)],
-		['Other types', rest],
+		[
+			'Exporter',
+			named('FlowExporter', 'ExporterEvents', 'ExporterStats', 'TableStats', 'SessionStats', 'PollSummary'),
+		],
+		['Options of the exporter', named('ExporterOptions', 'ConnectionFilters', 'CollectorTarget')],
+		['Dump', named('dump', 'Connection')],
+		[
+			'Collector',
+			[
+				...named('Collector'),
+				...all.filter(({ name }) => /^(Collector(?!Target|Input)|Transport)./.test(name)),
+				...named('FlowRecord'),
+			],
+		],
+		['Errors', named('AgentError', 'OptionError')],
 	];
-	return [
-		HEAD,
-		...sections.map(([title, declared]) => `## ${title}\n\n${declared.map(section).join('\n')}`),
-	].join('\n');
+	const placed = new Set(sections.flatMap(([, declared]) => declared));
+	sections.push(['Other types', all.filter((declared) => !placed.has(declared))]);
+	return [HEAD, ...sections.map(([title, list]) => `## ${title}\n\n${list.map(section).join('\n')}`)].join(
+		'\n',
+	);
 }
 
 function section(declared: Declared): string {

@@ -1,4 +1,5 @@
 /** Reads the declarations that the compiler emits, as far as documentation needs them: what is exported, with its comments. */
+import { readFileSync } from 'node:fs';
 
 export interface Declared {
 	/** `interface`, `class`, `type` or `function`. */
@@ -61,6 +62,23 @@ export function declarationsOf(text: string): Declared[] {
 }
 
 /** The interfaces and classes among them. */
-export function interfacesOf(text: string): Declared[] {
-	return declarationsOf(text).filter(({ kind }) => kind === 'interface' || kind === 'class');
+export function interfacesOf(declared: readonly Declared[]): Declared[] {
+	return declared.filter(({ kind }) => kind === 'interface' || kind === 'class');
+}
+
+const FROM = /^export (?:type )?(?:\{([^}]*)\}|\*) from '([^']+)\.ts';$/gm;
+
+/** Everything that the package exports, in the order of its index, wherever it is declared. From the built declarations. */
+export function publicDeclarations(
+	file: URL = new URL('../../dist/index.d.ts', import.meta.url),
+	wanted?: ReadonlySet<string>,
+): Declared[] {
+	const text = readFileSync(file, 'utf8');
+	const own = declarationsOf(text).filter(({ name }) => wanted?.has(name) ?? true);
+	const others = [...text.matchAll(FROM)].flatMap(([, list, path]) => {
+		const names = list?.split(',').map((name) => name.replace('type ', '').trim());
+		const asked = names === undefined ? wanted : new Set(names.filter((name) => wanted?.has(name) ?? true));
+		return asked?.size === 0 ? [] : publicDeclarations(new URL(`${path}.d.ts`, file), asked);
+	});
+	return [...own, ...others];
 }

@@ -69,7 +69,7 @@ pub fn dump(
             let mut lines = Vec::with_capacity(64 * 1024);
             for connection in entries {
                 if selection.admits(&connection) {
-                    write_line(&mut lines, &connection)?;
+                    write_line(&mut lines, &connection);
                     dumped.connections += 1;
                 }
             }

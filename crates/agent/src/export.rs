@@ -261,6 +261,7 @@ fn flow<'a>(record: &Record, names: &'a Naming) -> Flow<'a> {
         source_port: record.original.source_port,
         destination_port: record.original.destination_port,
         protocol: record.original.protocol,
+        translated: record.reply != record.original.inverse(),
         reply_source: record.reply.source,
         reply_destination: record.reply.destination,
         reply_source_port: record.reply.source_port,

@@ -104,7 +104,7 @@ impl Exporter {
             max_connections,
             when_full: config.when_full,
             initial_delta: config.initial_delta,
-            agent_start_ns: now().wall_ns,
+            agent_start: now(),
             seconds_end_monotonic: config.seconds_end_monotonic,
             events: config.events,
             confirm_absent: selection.mark.is_some(),

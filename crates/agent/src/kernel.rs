@@ -7,6 +7,7 @@ pub(crate) mod event_queue;
 pub(crate) mod event_reader;
 pub(crate) mod first_sight;
 pub(crate) mod follow_events;
+pub(crate) mod last_packet;
 pub(crate) mod notice;
 pub(crate) mod observation;
 pub(crate) mod own_sessions;

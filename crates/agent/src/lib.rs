@@ -6,10 +6,12 @@
 //! Read [`Exporter`] and [`Selection`] first.
 
 mod clock;
+mod datagram_socket;
 mod dump;
 mod error;
 mod export;
 mod exporter;
+mod file_lock;
 mod kernel;
 mod names;
 mod os;
@@ -18,11 +20,13 @@ mod session_socket;
 mod state_file;
 
 pub use clock::now;
+pub use datagram_socket::DatagramSocket;
 pub use dump::{DumpPart, DumpTask, Dumped, dump};
 pub use error::Error;
 pub use export::format::{Extras, FormatId, FormatSpec, ProfileName};
 pub use export::{Amount, BatchId, EncodedBatch};
 pub use exporter::{Config, Exporter, Stats};
+pub use file_lock::{lock_file, unlock_file};
 pub use kernel::notice::{Notice, PollSummary};
 pub use kernel::own_sessions::OwnSession;
 pub use kernel::shared::KernelStats;
@@ -33,3 +37,8 @@ pub use names::{
 };
 pub use selection::{Network, Selection, SelectionError};
 pub use session_socket::{Progress, SessionSocket};
+
+/// Ends the process at once with this code, without waiting for any of its threads.
+pub fn end_process(code: i32) -> ! {
+    os::end_process(code)
+}

@@ -1,4 +1,4 @@
-//! The crate's only unsafe code: questions to a socket that have no safe form.
+//! The crate's only unsafe code: what has no safe form, mostly questions to a socket.
 #![allow(
     unsafe_code,
     reason = "kept in this module alone, each block with its proof"
@@ -68,29 +68,36 @@ pub(crate) fn tcp_info(socket: &OwnedFd) -> Result<TcpInfo, Errno> {
     })
 }
 
-/// IP_MTU or IPV6_MTU of a connected socket; `None` where the kernel does not know.
-pub(crate) fn path_mtu(socket: &OwnedFd) -> Option<u32> {
-    let mtu = match rustix::net::sockopt::socket_domain(socket).ok()? {
-        rustix::net::AddressFamily::INET6 => option(socket, libc::IPPROTO_IPV6, libc::IPV6_MTU),
-        _ => option(socket, libc::IPPROTO_IP, libc::IP_MTU),
-    }?;
-    u32::try_from(mtu).ok().filter(|&mtu| mtu > 0)
-}
-
-fn option(socket: &OwnedFd, level: i32, name: i32) -> Option<i32> {
-    let mut value: libc::c_int = 0;
-    let mut length = size_of::<libc::c_int>() as libc::socklen_t;
-    // SAFETY: the option is an int (ip(7), ipv6(7)); `value` has room for it, `length` says so, and both outlive the call.
+/// Has the errors of a datagram socket queued, each with the datagram that it is about (IP_RECVERR, ip(7)).
+pub(crate) fn queue_errors(socket: &OwnedFd, ipv6: bool) -> Result<(), Errno> {
+    let (level, name) = if ipv6 {
+        (libc::IPPROTO_IPV6, libc::IPV6_RECVERR)
+    } else {
+        (libc::IPPROTO_IP, libc::IP_RECVERR)
+    };
+    let on: libc::c_int = 1;
+    // SAFETY: the option is an int (ip(7), ipv6(7)); the kernel reads as many octets of `on` as its size says, and both
+    // outlive the call.
     let result = unsafe {
-        libc::getsockopt(
+        libc::setsockopt(
             socket.as_raw_fd(),
             level,
             name,
-            std::ptr::from_mut(&mut value).cast(),
-            &raw mut length,
+            std::ptr::from_ref(&on).cast(),
+            size_of::<libc::c_int>() as libc::socklen_t,
         )
     };
-    (result == 0).then_some(value)
+    if result == 0 {
+        Ok(())
+    } else {
+        Err(last_error())
+    }
+}
+
+/// Ends the process without waiting for any of its threads (_exit(2)).
+pub(crate) fn end_process(code: i32) -> ! {
+    // SAFETY: the call takes no memory and does not return; nothing of this process runs after it.
+    unsafe { libc::_exit(code) }
 }
 
 fn last_error() -> Errno {

@@ -53,11 +53,6 @@ impl SessionSocket {
         })
     }
 
-    /// The path MTU in octets, IP header included, as far as the kernel knows it. None when it does not.
-    pub fn path_mtu(&self) -> Option<u32> {
-        os::path_mtu(&self.0)
-    }
-
     /// The last close of this connection is a reset: what is queued is thrown away, nothing more leaves (SO_LINGER of
     /// zero, socket(7)).
     ///
@@ -69,7 +64,7 @@ impl SessionSocket {
     }
 }
 
-fn system(operation: &'static str, errno: Errno) -> Error {
+pub(crate) fn system(operation: &'static str, errno: Errno) -> Error {
     Error::System {
         operation,
         source: errno.into(),
@@ -176,22 +171,6 @@ mod tests {
         drop(socket);
         far.set_nonblocking(false).unwrap();
         assert_eq!((&far).read(&mut [0; 1]).unwrap(), 0);
-    }
-
-    #[test]
-    fn the_path_mtu_is_that_of_the_loopback_interface_in_both_families() {
-        let mtu = std::fs::read_to_string("/sys/class/net/lo/mtu").unwrap();
-        let mtu: u32 = mtu.trim().parse().unwrap();
-        // A packet of IPv4 has at most 65,535 octets.
-        for (here, there, most) in [
-            ("127.0.0.1:0", "127.0.0.1:9", 65_535),
-            ("[::1]:0", "[::1]:9", u32::MAX),
-        ] {
-            let socket = UdpSocket::bind(here).unwrap();
-            assert_eq!(of(&socket).path_mtu(), None, "connected to nowhere");
-            socket.connect(there).unwrap();
-            assert_eq!(of(&socket).path_mtu(), Some(mtu.min(most)));
-        }
     }
 
     #[test]

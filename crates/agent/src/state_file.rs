@@ -1,7 +1,7 @@
 //! The state file: how much of each connection has been exported, so that the next run goes on from there.
 //!
 //! It enters and leaves the flow table as [`StateEntry`] values. Layout, all integers big-endian: a head (magic,
-//! boot id, time of writing), entries of fixed size, the number of entries, and a CRC-32 of all before it. It is
+//! boot id, the moment up to which connections were seen: wall clock and monotonic), entries of fixed size, the number of entries, and a CRC-32 of all before it. It is
 //! written beside the old one and renamed over it, so that a crash leaves one or the other, whole.
 
 use std::fs::{self, File, OpenOptions};
@@ -10,7 +10,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use crc32fast::Hasher;
-use flow_table::StateEntry;
+use flow_table::{Now, StateEntry};
 
 mod entry;
 pub(crate) mod keeper;
@@ -19,8 +19,8 @@ mod saving;
 use entry::{ENTRY_LEN, Reader, decode, encode};
 
 /// Changes whenever the layout does.
-const MAGIC: [u8; 8] = *b"ctipfix\x01";
-const HEAD_LEN: u64 = 8 + 16 + 8;
+const MAGIC: [u8; 8] = *b"ctipfix\x02";
+const HEAD_LEN: u64 = 8 + 16 + 2 * 8;
 const TAIL_LEN: u64 = 8 + 4;
 
 /// Why a state file is not used. The export goes on without it.
@@ -50,14 +50,14 @@ pub(crate) fn boot_id() -> io::Result<[u8; 16]> {
 }
 
 /// Reads a file that was written in this boot. `entries` gets them in slices of at most `SLICE`; it is called only
-/// after the whole file has proved sound, because half a baseline is worse than none. Returns the time of
-/// writing, in ns since 1970; None when there is no file.
+/// after the whole file has proved sound, because half a baseline is worse than none. Returns the moment up to
+/// which its run had seen connections; None when there is no file.
 pub(crate) fn read(
     path: &Path,
     boot: [u8; 16],
-    mut begin: impl FnMut(u64),
+    mut begin: impl FnMut(Now),
     mut entries: impl FnMut(&[StateEntry]),
-) -> Result<Option<u64>, StateFileError> {
+) -> Result<Option<Now>, StateFileError> {
     let failed = |operation, source| StateFileError::Io {
         path: path.to_owned(),
         operation,
@@ -73,7 +73,7 @@ pub(crate) fn read(
         .metadata()
         .map_err(|error| failed("ask for its size", error))?
         .len();
-    let mut head = [0; 32];
+    let mut head = [0; HEAD_LEN as usize];
     let mut reader = BufReader::with_capacity(64 * 1024, file);
     match reader.read_exact(&mut head) {
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
@@ -88,7 +88,10 @@ pub(crate) fn read(
     if at.take() != Some(boot) {
         return Err(StateFileError::OtherBoot(path.to_owned()));
     }
-    let written_ns = at.u64().unwrap_or_default();
+    let seen_until = Now {
+        wall_ns: at.u64().unwrap_or_default(),
+        monotonic_ms: at.u64().unwrap_or_default(),
+    };
     let body = length
         .checked_sub(HEAD_LEN + TAIL_LEN)
         .ok_or_else(|| damaged("it is too short"))?;
@@ -104,7 +107,7 @@ pub(crate) fn read(
     reader
         .read_exact(&mut head)
         .map_err(|error| failed("read", error))?;
-    begin(written_ns);
+    begin(seen_until);
     let mut slice = Vec::with_capacity(SLICE);
     for _ in 0..count {
         let mut octets = [0; ENTRY_LEN];
@@ -120,7 +123,7 @@ pub(crate) fn read(
         }
     }
     entries(&slice);
-    Ok(Some(written_ns))
+    Ok(Some(seen_until))
 }
 
 /// Entries handed over at once: some tens of microseconds of the table's time.
@@ -177,7 +180,11 @@ pub(crate) struct Writer {
 impl Writer {
     /// Begins `path.part` beside `path`, in the same folder, because a rename does not cross file systems. Connections are
     /// nobody's business but the owner's: mode 0600.
-    pub(crate) fn new(path: &Path, boot: [u8; 16], now_ns: u64) -> Result<Self, StateFileError> {
+    pub(crate) fn new(
+        path: &Path,
+        boot: [u8; 16],
+        seen_until: Now,
+    ) -> Result<Self, StateFileError> {
         let mut part = path.as_os_str().to_owned();
         part.push(".part");
         let part = PathBuf::from(part);
@@ -209,7 +216,8 @@ impl Writer {
         };
         writer.put(&MAGIC)?;
         writer.put(&boot)?;
-        writer.put(&now_ns.to_be_bytes())?;
+        writer.put(&seen_until.wall_ns.to_be_bytes())?;
+        writer.put(&seen_until.monotonic_ms.to_be_bytes())?;
         Ok(writer)
     }
 

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
+use agent::Notice;
 use netfilter::netns::{Netns, NetnsIdentity};
 use netfilter::testing::{in_namespace, run};
 
@@ -176,6 +177,33 @@ fn with_events_a_namespace_that_vanishes_is_let_go_and_its_successor_heard() {
         run.export_until(|_, exporter| exporter.stats().table.live == 1);
         let stats = run.exporter.stats();
         assert_eq!((stats.table.added_total, stats.kernel.polls), (2, 2));
+        std::fs::remove_file(&link).unwrap();
+    });
+}
+
+#[test]
+fn a_namespace_that_was_replaced_is_warned_of_again_and_the_same_one_is_not() {
+    in_namespace(|| {
+        let link = std::env::temp_dir().join(format!("ctipfix-netns-warn-{}", std::process::id()));
+        let first = Inhabitant::new();
+        first.connect(1);
+        point(&link, &first.namespace());
+        let netns = Some(Netns::Path(link.clone()));
+        let mut run = Run::start(agent::Config { netns, ..config() });
+        // A new namespace neither counts nor stamps.
+        run.poll();
+        run.warning("ACCOUNTING_OFF");
+        run.warning("TIMESTAMPS_OFF");
+        run.poll();
+        let warned = |notice: &Notice| matches!(notice, Notice::Warning { .. });
+        assert!(!run.rest().iter().any(warned));
+
+        let second = Inhabitant::new();
+        second.connect(2);
+        point(&link, &second.namespace());
+        run.poll();
+        run.warning("ACCOUNTING_OFF");
+        run.warning("TIMESTAMPS_OFF");
         std::fs::remove_file(&link).unwrap();
     });
 }

@@ -286,7 +286,7 @@ fn state() {
         {}
     }
     let mut table = FlowTable::new(config(SIZE as usize));
-    table.begin_import(EPOCH_NS);
+    table.begin_import(at(0));
     {
         let mut holds = Holds::new("import_state of 1024");
         entries
@@ -305,6 +305,36 @@ fn state() {
     work(&mut table, "work, search at the stop", 2_000);
 }
 
+/// A NEW and a DESTROY for each of 20,000 incarnations, half of them while a dump runs.
+fn events(same: bool) {
+    let mut table = FlowTable::new(Config {
+        events: true,
+        ..config(SIZE as usize)
+    });
+    poll(&mut table, &[], 1_000, BUFFER);
+    let mut pairs = Holds::new("NEW, then DESTROY");
+    for n in 0..20_000_u32 {
+        if n == 10_000 {
+            table.begin_poll(Scope(0), at(2_000));
+        }
+        let destroy = Observation {
+            id: n,
+            start_ns: Some(EPOCH_NS + 2_000_000_000 + u64::from(n)),
+            ..flow(if same { 1 } else { n }, false, 3)
+        };
+        let new = Observation {
+            start_ns: None,
+            counters: None,
+            ..destroy.clone()
+        };
+        pairs.time(|| {
+            table.created(Scope(0), &new, &mut everyone, at(2_001));
+            table.destroyed(Scope(0), &destroy, &mut everyone, at(2_001));
+        });
+    }
+    println!("  {} octets by the table's own count", table.stats().bytes);
+}
+
 fn main() {
     // `cargo test` runs benchmarks too, for a moment: there is nothing to check here.
     if std::env::args().any(|argument| argument == "--test") {
@@ -314,7 +344,7 @@ fn main() {
     let Some(chosen) =
         std::env::args().find_map(|argument| argument.strip_prefix("--scenario=")?.parse().ok())
     else {
-        for number in 0..5 {
+        for number in 0..7 {
             let program = std::env::current_exe().unwrap();
             let status = Command::new(program)
                 .arg(format!("--scenario={number}"))
@@ -337,6 +367,18 @@ fn main() {
             |_| evictions(),
         ),
         3 => scenario(&format!("{SIZE} connections in 65,536 zones"), |_| zones()),
-        _ => scenario(&format!("state of {SIZE} connections"), |_| state()),
+        4 => scenario(&format!("state of {SIZE} connections"), |_| state()),
+        5 => scenario(
+            "events: 20,000 distinct tuples, created and destroyed, nothing settled",
+            |_| {
+                events(false);
+            },
+        ),
+        _ => scenario(
+            "events: one tuple created and destroyed 20,000 times, nothing settled",
+            |_| {
+                events(true);
+            },
+        ),
     }
 }

@@ -66,8 +66,12 @@ impl Queue for Ours {
     fn earlier(&mut self, slot: u32, deadline: u64) {
         let generation = self.1.0[slot as usize].0 + 1;
         self.1.0[slot as usize] = (generation, Some(deadline));
-        self.0
-            .supersede(Key { slot, generation }, deadline, &self.1);
+        let former = Key {
+            slot,
+            generation: generation - 1,
+        };
+        self.0.remove(former, &self.1);
+        self.0.insert(Key { slot, generation }, deadline);
     }
 
     fn remove(&mut self, slot: u32) {

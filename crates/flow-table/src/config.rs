@@ -1,5 +1,7 @@
 //! How a table behaves, fixed when it is made.
 
+use crate::observation::Now;
+
 /// What happens to a new connection when the table is full.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum WhenFull {
@@ -34,8 +36,8 @@ pub struct Config {
     pub when_full: WhenFull,
     /// What an older connection starts from.
     pub initial_delta: InitialDelta,
-    /// Wall-clock time at which the agent started: a kernel start time before it makes a connection older.
-    pub agent_start_ns: u64,
+    /// When the agent started: a connection that began before is an older one. At zero, as by default, none is.
+    pub agent_start: Now,
     /// Each record of a connection ends, in whole seconds, at least one after the record before it, even if that is after
     /// now: Antrea's aggregator discards the rest.
     pub seconds_end_monotonic: bool,
@@ -57,7 +59,10 @@ impl Default for Config {
             max_connections: 1_000_000,
             when_full: WhenFull::RejectNew,
             initial_delta: InitialDelta::Zero,
-            agent_start_ns: 0,
+            agent_start: Now {
+                monotonic_ms: 0,
+                wall_ns: 0,
+            },
             seconds_end_monotonic: false,
             events: false,
             confirm_absent: false,

@@ -38,49 +38,32 @@
 #[cfg(test)]
 extern crate self as flow_table;
 
-mod batch;
-mod chunked;
+mod clock;
 mod config;
-mod connection;
-mod deadline;
-mod events;
-pub mod expiry_queue;
-mod first_sight;
-mod forget;
-mod index;
-mod key;
-mod life;
-mod loss;
-mod merge;
-#[cfg(test)]
-mod model;
+mod export;
+mod housekeeping;
+mod intake;
+mod lookups;
+mod memory;
 mod names;
 mod observation;
-mod observe;
-mod outside;
-mod pages;
-mod record;
-mod refresh;
-mod segmented;
-mod settle;
-mod side;
-mod slab;
-mod slots;
-mod state;
+mod polls;
+mod queues;
+#[cfg(test)]
+#[path = "../tests/simulation/main.rs"]
+mod simulation;
+mod state_file;
 mod stats;
-mod stop;
+mod store;
 mod table;
-mod take;
-mod update;
-mod work;
 
-pub use batch::Batch;
 pub use config::{Config, InitialDelta, WhenFull};
-pub use loss::{Loss, Losses, Lost};
+pub use export::{Batch, EndReason, Loss, Losses, Lost, Record, Taken};
+pub use lookups::{Answer, RefreshKey};
 pub use names::{Named, NamesCursor};
 pub use observation::{Admission, Counters, NamesId, Now, Observation, Scope, Tuple};
-pub use record::{EndReason, Record, Taken};
-pub use refresh::{Answer, RefreshKey};
-pub use state::{StateCursor, StateEntry};
+pub use polls::Poll;
+pub use queues::expiry_queue;
+pub use state_file::{StateCursor, StateEntry};
 pub use stats::Stats;
-pub use table::{FlowTable, Poll, Progress};
+pub use table::{FlowTable, Progress};

@@ -75,7 +75,7 @@ pub struct Counters {
 }
 
 /// The caller's clock at one moment. The table reads none.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Now {
     /// Milliseconds of a clock that never goes back; below 2^47. Deadlines live here.
     pub monotonic_ms: u64,
@@ -96,10 +96,14 @@ pub struct Observation {
     pub reply_zone: u16,
     /// CTA_ID. Stable while the entry lives, not unique.
     pub id: u32,
-    /// Kernel start time, ns since 1970; None (or 0) where timestamps are off, and in NEW events.
+    /// Kernel start time, ns since 1970; None (or 0) where timestamps are off, and in NEW events. With the id it tells
+    /// incarnations of a tuple apart.
     pub start_ns: Option<u64>,
     /// Kernel stop time, ns since 1970; DESTROY events only.
     pub stop_ns: Option<u64>,
+    /// When the last packet came, ns since 1970, if the counters have moved since the last observation; None where that is
+    /// open: the moment of the observation counts then.
+    pub last_packet_ns: Option<u64>,
     /// Original, reply. None: accounting is off for this entry, or the message never carries counters (NEW).
     pub counters: Option<[Counters; 2]>,
     /// Connection mark.
@@ -124,6 +128,12 @@ impl Observation {
     #[must_use]
     pub fn is_closed(&self) -> bool {
         closed(self.original.protocol, self.protocol_state)
+    }
+
+    /// The kernel's start, if it is told.
+    #[inline]
+    pub(crate) fn start(&self) -> Option<u64> {
+        self.start_ns.filter(|start| *start != 0)
     }
 }
 

@@ -1,32 +1,19 @@
-//! The table: what it is made of, polls, and what it tells about itself.
-
-use std::collections::{BTreeSet, VecDeque};
-use std::sync::Arc;
+//! The table: what it is made of, and what it tells about itself.
 
 use ahash::RandomState;
 
-use crate::batch::Returns;
-use crate::config::Config;
-use crate::deadline::Timeouts;
-use crate::expiry_queue::{ExpiryQueue, Key};
-use crate::index::Index;
-use crate::loss::Losses;
-use crate::observation::{Now, Scope, Tuple};
-use crate::observe::Hashed;
-use crate::outside::Outside;
-use crate::segmented::Segmented;
-use crate::side::Side;
-use crate::slots::Slots;
-use crate::state::Restored;
+use crate::clock::Clock;
+use crate::config::{Config, WhenFull};
+use crate::export::Export;
+use crate::housekeeping::Housekeeping;
+use crate::intake::Intake;
+use crate::lookups::Lookups;
+use crate::observation::{Now, Scope};
+use crate::polls::{Poll, Polls};
+use crate::queues::{Queues, Timeouts};
+use crate::state_file::Import;
 use crate::stats::Stats;
-use crate::work::Sweep;
-
-/// Names one pass over the kernel's table.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Poll {
-    pub(crate) scope: Scope,
-    pub(crate) sequence: u32,
-}
+use crate::store::{Remembered, Store};
 
 /// Whether `work` has more to do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -38,110 +25,59 @@ pub enum Progress {
 }
 
 /// Connections, their deadlines, and what is to be exported when. See the [crate's documentation](crate).
+///
+/// Each part keeps its fields to itself; what takes several parts is a method here, in the module of the stage it belongs
+/// to.
 pub struct FlowTable {
     pub(crate) config: Config,
-    pub(crate) timeouts: Timeouts,
-    pub(crate) seed: RandomState,
-    pub(crate) slots: Slots,
-    pub(crate) side: Side,
-    /// Every slot in use, past incarnations included.
-    pub(crate) index: Index,
-    /// Live connections, and done ones with a remainder, by deadline.
-    pub(crate) queue: ExpiryQueue,
-    /// What is due at once, by the time since when: ended connections, and at the stop live ones.
-    pub(crate) urgent: ExpiryQueue,
-    /// Idle connections by how long they have been quiet; kept only where they may be evicted.
-    pub(crate) idle: ExpiryQueue,
-    /// Refused and evicted connections that the kernel keeps.
-    pub(crate) outside: Segmented<Outside>,
-    pub(crate) restored: Restored,
-    pub(crate) scopes: Vec<ScopeState>,
-    /// Zones that connections were ever in: where to look for a tuple whose zone is not known.
-    pub(crate) zones: BTreeSet<u16>,
-    /// Own sessions that zones from this one on have not been searched for.
-    pub(crate) forgetting: VecDeque<(Tuple, u16)>,
-    /// Polls begun and not ended.
-    pub(crate) running: Vec<(Poll, Now)>,
-    pub(crate) sweeps: VecDeque<Sweep>,
-    /// Polls and lookups are numbered in the order of their requests, in steps of two.
-    pub(crate) sequence: u32,
-    /// Due connections that a lookup must confirm, out of the queue.
-    pub(crate) awaiting: VecDeque<Key>,
-    /// Slots of connections that a filtered dump missed, or of which an event told too little.
-    pub(crate) suspects: VecDeque<u32>,
-    /// Connections that were refused for lack of room and that an eviction could let in.
-    pub(crate) room_wanted: usize,
-    pub(crate) stopping: bool,
-    /// Where the search for what a stop must still export goes on.
-    pub(crate) stop_scan: Option<u32>,
-    /// A state export is under way: connections keep their slots.
-    pub(crate) exporting: bool,
-    pub(crate) stats: Stats,
-    pub(crate) losses: Losses,
-    pub(crate) returns: Arc<Returns>,
-    pub(crate) scratch: Vec<Hashed>,
-}
-
-/// What is remembered of a scope.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct ScopeState {
-    /// Beginnings of the last two complete polls, latest first.
-    pub(crate) complete: [Option<Now>; 2],
-    /// Refused connections met by the poll under way, and by the last complete one.
-    pub(crate) refused_now: usize,
-    pub(crate) refused: usize,
+    pub(crate) clock: Clock,
+    pub(crate) store: Store,
+    pub(crate) remembered: Remembered,
+    pub(crate) queues: Queues,
+    pub(crate) polls: Polls,
+    pub(crate) lookups: Lookups,
+    pub(crate) intake: Intake,
+    pub(crate) export: Export,
+    pub(crate) import: Import,
+    pub(crate) housekeeping: Housekeeping,
 }
 
 impl FlowTable {
     /// An empty table.
     #[must_use]
     pub fn new(config: Config) -> Self {
+        let seed = RandomState::new();
+        let timeouts = Timeouts {
+            active: config.active_timeout_ms,
+            idle: config.idle_timeout_ms,
+        };
         Self {
-            timeouts: Timeouts {
-                active: config.active_timeout_ms,
-                idle: config.idle_timeout_ms,
-            },
+            clock: Clock::new(config.agent_start),
+            store: Store::new(seed.clone()),
+            remembered: Remembered::new(seed, config.max_connections),
+            queues: Queues::new(timeouts, config.when_full == WhenFull::EvictIdle),
+            polls: Polls::default(),
+            lookups: Lookups::default(),
+            intake: Intake::default(),
+            export: Export::default(),
+            import: Import::default(),
+            housekeeping: Housekeeping::default(),
             config,
-            seed: RandomState::new(),
-            slots: Slots::new(),
-            side: Side::new(),
-            index: Index::new(),
-            queue: ExpiryQueue::new(),
-            urgent: ExpiryQueue::new(),
-            idle: ExpiryQueue::new(),
-            outside: Segmented::new(),
-            restored: Restored::default(),
-            scopes: Vec::new(),
-            zones: BTreeSet::new(),
-            forgetting: VecDeque::new(),
-            running: Vec::new(),
-            sweeps: VecDeque::new(),
-            sequence: 0,
-            awaiting: VecDeque::new(),
-            suspects: VecDeque::new(),
-            room_wanted: 0,
-            stopping: false,
-            stop_scan: None,
-            exporting: false,
-            stats: Stats::default(),
-            losses: Losses::default(),
-            returns: Arc::default(),
-            scratch: Vec::new(),
         }
+    }
+
+    /// What every call begins with: the clocks are compared, and batches that were dropped unsettled are rolled back.
+    #[inline]
+    pub(crate) fn enter(&mut self, now: Now) {
+        self.clock.note(now);
+        self.take_returns(now);
     }
 
     /// Begins a pass over one scope. Call it before the dump is requested. A pass of the same scope that has not been
     /// ended is given up.
     pub fn begin_poll(&mut self, scope: Scope, now: Now) -> Poll {
-        self.take_returns(now);
-        self.running.retain(|(poll, _)| poll.scope != scope);
-        let poll = Poll {
-            scope,
-            sequence: self.next_request(),
-        };
-        self.running.push((poll, now));
-        self.scope_mut(scope).refused_now = 0;
-        poll
+        self.enter(now);
+        self.polls.begin(scope, now)
     }
 
     /// Ends a pass; only a `complete` one ends connections, and `work` does it, in slices.
@@ -149,85 +85,57 @@ impl FlowTable {
     /// With events, first hand over every event that was queued when the dump's last buffer was received: the kernel sends
     /// a DESTROY before the entry leaves the dumps, so that what is missing then has really lost its DESTROY.
     pub fn end_poll(&mut self, poll: Poll, complete: bool, now: Now) {
-        self.take_returns(now);
-        let Some(at) = self
-            .running
-            .iter()
-            .position(|(running, _)| *running == poll)
-        else {
-            return;
-        };
-        let (_, began) = self.running.swap_remove(at);
-        if !complete {
-            return;
+        self.enter(now);
+        if let Some((began, former)) = self.polls.end(poll, complete) {
+            let refused = self.polls.refusals().connections;
+            self.export.limit_room_wanted(refused);
+            self.housekeeping.sweep_after(poll, former, began);
+            self.go_on_with_import();
         }
-        let scope = self.scope_mut(poll.scope);
-        scope.complete = [Some(began), scope.complete[0]];
-        scope.refused = scope.refused_now;
-        self.room_wanted = self.room_wanted.min(self.refused());
-        self.sweeps.retain(|sweep| sweep.poll.scope != poll.scope);
-        self.sweeps.push_back(Sweep::new(poll, began));
+    }
+
+    /// When the last complete poll began; where there are several scopes, the earliest of these moments. Whatever began
+    /// before it and was in the kernel then has been seen. None: some scope had no complete poll yet.
+    #[must_use]
+    pub fn seen_until(&self) -> Option<Now> {
+        self.polls.seen_until()
     }
 
     /// When something may be due, in monotonic ms; never late, perhaps early: after a call of `take_batch` (or `work`) that
     /// found nothing, the answer is later or exact. None: nothing is queued.
     #[must_use]
     pub fn next_deadline(&self) -> Option<u64> {
-        if self.stop_scan.is_some() {
+        if self.export.is_searching() || self.export.any_dropped() {
             return Some(0);
         }
-        self.urgent
-            .peek()
-            .into_iter()
-            .chain(self.queue.peek())
-            .min()
+        self.queues.next_deadline()
     }
 
     /// A snapshot.
     #[must_use]
     pub fn stats(&self) -> Stats {
-        let queues = [&self.queue, &self.urgent, &self.idle];
+        let counts = self.store.counts();
+        let refusals = self.polls.refusals();
         Stats {
-            connections: self.slots.live(),
-            queued: self.queue.len() + self.urgent.len(),
-            queue_entries: self.queue.entries() + self.urgent.entries(),
-            bytes: self.slots.bytes()
-                + self.side.bytes()
-                + self.index.bytes()
-                + self.outside.bytes()
-                + self.restored.bytes()
-                + queues.iter().map(|queue| queue.bytes()).sum::<usize>(),
-            refused: self.refused(),
-            losses: self.losses,
-            ..self.stats
+            connections: self.store.len() - counts.gone,
+            live: counts.live,
+            idle: counts.idle,
+            ended: counts.ended,
+            done: counts.done,
+            queued: self.queues.len(),
+            queue_entries: self.queues.entries(),
+            in_flight: self.export.in_flight(),
+            remembered: self.remembered.len() + counts.gone,
+            bytes: self.store.bytes()
+                + self.remembered.bytes()
+                + self.queues.bytes()
+                + self.lookups.bytes(),
+            refused: refusals.connections,
+            unremembered: refusals.unremembered,
+            forgotten_total: self.remembered.forgotten(),
+            unasked_total: self.lookups.unasked(),
+            losses: self.export.losses(),
+            ..self.intake.totals()
         }
     }
-
-    fn refused(&self) -> usize {
-        self.scopes.iter().map(|scope| scope.refused).sum()
-    }
-
-    pub(crate) fn next_request(&mut self) -> u32 {
-        self.sequence = self.sequence.wrapping_add(2);
-        self.sequence
-    }
-
-    /// A number between the last request's and the next one's.
-    pub(crate) fn newer_than_all(&self) -> u32 {
-        self.sequence.wrapping_add(1)
-    }
-
-    pub(crate) fn scope_mut(&mut self, scope: Scope) -> &mut ScopeState {
-        let at = usize::from(scope.0);
-        if self.scopes.len() <= at {
-            self.scopes.resize(at + 1, ScopeState::default());
-        }
-        #[expect(clippy::indexing_slicing, reason = "resized to hold it just above")]
-        &mut self.scopes[at]
-    }
-}
-
-/// Request a was made before request b; the numbers wrap after four billion.
-pub(crate) fn before(a: u32, b: u32) -> bool {
-    (a.wrapping_sub(b) as i32) < 0
 }

@@ -24,7 +24,7 @@ impl Deadlines for Slab {
 }
 
 #[test]
-fn a_later_deadline_is_one_write_and_an_earlier_one_supersedes() {
+fn a_later_deadline_is_one_write_and_an_earlier_one_takes_its_place() {
     let (mut queue, mut slab) = (ExpiryQueue::new(), Slab::default());
     for (slot, deadline) in [(1, 10), (2, 20), (3, 30)] {
         slab.0.insert(slot, (1, deadline));
@@ -41,14 +41,12 @@ fn a_later_deadline_is_one_write_and_an_earlier_one_supersedes() {
     let mut budget = 10;
     assert_eq!(queue.pop_due(19, &slab, &mut budget), None);
     slab.0.insert(3, (2, 5));
-    queue.supersede(
-        Key {
-            slot: 3,
-            generation: 2,
-        },
-        5,
-        &slab,
-    );
+    let key = |generation| Key {
+        slot: 3,
+        generation,
+    };
+    queue.remove(key(1), &slab);
+    queue.insert(key(2), 5);
     assert_eq!(queue.len(), 3);
     let mut popped = Vec::new();
     while let Some((deadline, key)) = queue.pop_due(100, &slab, &mut budget) {
@@ -148,9 +146,10 @@ proptest! {
                     if let Some((life, deadline)) = slab.0.get_mut(&slot) {
                         *deadline = deadline.saturating_add_signed(by);
                         if by < 0 {
-                            *life = generation;
+                            let former = std::mem::replace(life, generation);
                             let deadline = *deadline;
-                            queue.supersede(Key { slot, generation }, deadline, &slab);
+                            queue.remove(Key { slot, generation: former }, &slab);
+                            queue.insert(Key { slot, generation }, deadline);
                         }
                     }
                 }

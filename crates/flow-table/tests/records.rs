@@ -2,9 +2,46 @@
 
 mod support;
 
-use flow_table::EndReason::{Active, EndDetected, Forced, Idle, LackOfResources};
+use flow_table::EndReason::{Active, EndDetected, Idle};
 use flow_table::*;
 use support::*;
+
+#[test]
+fn a_record_ends_with_the_last_packet_where_that_is_told() {
+    let told = |ms, packets, last_packet: Option<u64>| {
+        let seen = seen(udp(1), Some(wall(1_000)), [packets, packets * 100, 0, 0]);
+        let last_packet_ns = last_packet.map(wall);
+        (
+            ms,
+            Observation {
+                last_packet_ns,
+                ..seen
+            },
+        )
+    };
+    let history = [
+        (told(5_000, 10, Some(3_000)), 3_000),
+        (told(10_000, 20, Some(8_500)), 8_500),
+        // Before what had moved already, and after the moment at which it is told.
+        (told(15_000, 30, Some(8_000)), 8_500),
+        (told(20_000, 40, Some(21_000)), 20_000),
+        (told(25_000, 50, None), 25_000),
+        // Without movement nothing is learned of an end.
+        (told(30_000, 50, Some(29_000)), 25_000),
+    ];
+    for polls in 1..=history.len() {
+        let mut table = FlowTable::new(config());
+        for ((ms, seen), _) in &history[..polls] {
+            poll(&mut table, 0, *ms, std::slice::from_ref(seen));
+        }
+        let ((ms, _), end) = &history[polls - 1];
+        table.begin_stop(at(*ms));
+        settle_down(&mut table, *ms);
+        let records = export(&mut table, *ms);
+        let ends: Vec<u64> = records.iter().map(|record| record.end_ns).collect();
+        assert_eq!(ends, [wall(*end)], "at {ms}");
+    }
+}
 
 #[test]
 fn the_active_timeout_makes_a_record_only_if_counters_moved() {
@@ -272,262 +309,6 @@ fn late_counters_after_the_end_are_the_remainder() {
     assert_eq!(
         brief(&export(&mut table, 75_000)),
         [(1, EndDetected, [1, 50, 0, 0])]
-    );
-    assert_eq!(table.stats().connections, 0);
-}
-
-#[test]
-fn a_stop_forces_what_is_live_and_unexported_and_nothing_else() {
-    let mut table = FlowTable::new(config());
-    let start = Some(wall(4_000));
-    let rests = seen(udp(1), start, [1, 100, 0, 0]);
-    let moves = |packets| seen(udp(2), start, [packets, packets * 100, 0, 0]);
-    let ends = seen(udp(3), start, [3, 300, 0, 0]);
-    poll(&mut table, 0, 5_000, &[rests.clone(), moves(2), ends]);
-    assert_eq!(export(&mut table, 20_000).len(), 3);
-    poll(&mut table, 0, 30_000, &[rests, moves(7)]);
-    table.begin_stop(at(30_000));
-    let mut records = brief(&export(&mut table, 30_000));
-    records.sort_by_key(|record| record.0);
-    assert_eq!(
-        records,
-        [(2, Forced, [5, 500, 0, 0]), (3, EndDetected, [0, 0, 0, 0])]
-    );
-    settle_down(&mut table, 30_000);
-    assert_eq!(table.next_deadline(), None);
-    table.left_at_stop(at(31_000));
-    assert_eq!(table.stats().losses.get(Loss::LeftAtStop), Lost::default());
-}
-
-#[test]
-fn what_the_grace_period_does_not_reach_is_counted_as_left() {
-    let mut table = FlowTable::new(config());
-    let start = Some(wall(4_000));
-    poll(
-        &mut table,
-        0,
-        5_000,
-        &[
-            seen(udp(1), start, [1, 100, 2, 200]),
-            seen(udp(2), start, [4, 400, 0, 0]),
-        ],
-    );
-    poll(
-        &mut table,
-        0,
-        6_000,
-        &[seen(udp(1), start, [1, 100, 2, 200])],
-    );
-    table.begin_stop(at(6_000));
-    settle_down(&mut table, 6_000);
-    table.left_at_stop(at(9_000));
-    let left = Lost {
-        records: 2,
-        packets: 7,
-        octets: 700,
-    };
-    assert_eq!(table.stats().losses.get(Loss::LeftAtStop), left);
-    assert_eq!(brief(&export(&mut table, 9_000)), []);
-}
-
-#[test]
-fn a_full_table_lets_the_longest_quiet_idle_connection_go() {
-    let mut table = FlowTable::new(Config {
-        max_connections: 2,
-        when_full: WhenFull::EvictIdle,
-        ..config()
-    });
-    let start = Some(wall(4_000));
-    let one = seen(udp(1), start, [1, 100, 0, 0]);
-    poll(
-        &mut table,
-        0,
-        5_000,
-        &[one.clone(), seen(udp(2), start, [1, 100, 0, 0])],
-    );
-    poll(
-        &mut table,
-        0,
-        6_000,
-        &[one.clone(), seen(udp(2), start, [2, 200, 0, 0])],
-    );
-    assert_eq!(export(&mut table, 21_000).len(), 2);
-    assert_eq!(table.stats().idle, 2);
-    let two = seen(udp(2), start, [2, 200, 0, 0]);
-    let three = seen(udp(3), Some(wall(21_500)), [1, 100, 0, 0]);
-    poll(
-        &mut table,
-        0,
-        22_000,
-        &[one.clone(), two.clone(), three.clone()],
-    );
-    assert_eq!(
-        (
-            table.stats().connections,
-            table.stats().evicted_total,
-            table.stats().refused
-        ),
-        (2, 1, 0)
-    );
-    // The evicted one moves and takes the next idle one's place: what it moved meanwhile is counted, nothing twice.
-    poll(
-        &mut table,
-        0,
-        23_000,
-        &[three.clone(), seen(udp(1), start, [5, 500, 0, 0])],
-    );
-    assert_eq!(
-        table.stats().losses.get(Loss::Evicted),
-        Lost {
-            records: 0,
-            packets: 4,
-            octets: 400
-        }
-    );
-    poll(
-        &mut table,
-        0,
-        24_000,
-        &[three, seen(udp(1), start, [6, 600, 0, 0])],
-    );
-    assert_eq!(
-        (table.stats().connections, table.stats().evicted_total),
-        (2, 2)
-    );
-    let records = brief(&export(&mut table, 39_000));
-    assert_eq!(
-        records,
-        [(3, Idle, [1, 100, 0, 0]), (1, Idle, [1, 100, 0, 0])]
-    );
-}
-
-#[test]
-fn lack_of_room_turns_an_idle_record_into_the_last_one() {
-    let mut table = FlowTable::new(Config {
-        max_connections: 1,
-        when_full: WhenFull::EvictIdle,
-        ..config()
-    });
-    let start = Some(wall(4_000));
-    let (one, two) = (
-        seen(udp(1), start, [1, 100, 0, 0]),
-        seen(udp(2), start, [2, 200, 0, 0]),
-    );
-    poll(&mut table, 0, 5_000, &[one.clone(), two.clone()]);
-    assert_eq!(
-        table.stats().losses.get(Loss::Refused),
-        Lost {
-            records: 1,
-            packets: 2,
-            octets: 200
-        }
-    );
-    assert_eq!((table.stats().refused, table.stats().refused_total), (1, 1));
-    assert_eq!(
-        brief(&export(&mut table, 20_000)),
-        [(1, LackOfResources, [1, 100, 0, 0])]
-    );
-    assert_eq!(table.stats().connections, 0);
-    // The refused one comes in, from its totals of then; the evicted one now has no room and did not move.
-    poll(&mut table, 0, 21_000, &[two, one]);
-    assert_eq!(
-        (
-            table.stats().refused,
-            table.stats().refused_total,
-            table.stats().connections
-        ),
-        (0, 1, 1)
-    );
-    assert_eq!(
-        brief(&export(&mut table, 36_000)),
-        [(2, Idle, [0, 0, 0, 0])]
-    );
-}
-
-#[test]
-fn a_refused_connection_is_counted_once_and_its_growth_too() {
-    let mut table = FlowTable::new(Config {
-        max_connections: 1,
-        ..config()
-    });
-    let start = Some(wall(4_000));
-    let two = |packets| seen(udp(2), start, [packets, packets * 100, 0, 0]);
-    let one = seen(udp(1), start, [1, 100, 0, 0]);
-    poll(&mut table, 0, 5_000, &[one.clone(), two(2)]);
-    poll(&mut table, 0, 10_000, &[one, two(5)]);
-    assert_eq!(
-        table.stats().losses.get(Loss::Refused),
-        Lost {
-            records: 1,
-            packets: 5,
-            octets: 500
-        }
-    );
-    assert_eq!((table.stats().refused, table.stats().refused_total), (1, 1));
-    poll(&mut table, 0, 15_000, &[two(6)]);
-    assert_eq!(
-        brief(&export(&mut table, 15_000)),
-        [(1, EndDetected, [1, 100, 0, 0])]
-    );
-    poll(&mut table, 0, 20_000, &[two(8)]);
-    assert_eq!(
-        table.stats().losses.get(Loss::Refused),
-        Lost {
-            records: 1,
-            packets: 8,
-            octets: 800
-        }
-    );
-    poll(&mut table, 0, 25_000, &[two(9)]);
-    poll(&mut table, 0, 30_000, &[]);
-    assert_eq!(
-        brief(&export(&mut table, 30_000)),
-        [(2, EndDetected, [1, 100, 0, 0])]
-    );
-    assert_eq!(table.stats().refused, 0);
-}
-
-#[test]
-fn leaving_the_selection_makes_one_record_with_reason_4() {
-    let mut table = FlowTable::new(Config {
-        confirm_absent: true,
-        ..config()
-    });
-    let start = Some(wall(4_000));
-    poll(
-        &mut table,
-        0,
-        5_000,
-        &[
-            seen(udp(1), start, [1, 100, 0, 0]),
-            seen(udp(2), start, [2, 200, 0, 0]),
-        ],
-    );
-    poll(&mut table, 0, 6_000, &[]);
-    assert_eq!(brief(&export(&mut table, 6_000)), []);
-    let mut keys = Vec::new();
-    table.refresh_due(at(6_000), &mut keys, 10);
-    assert_eq!(
-        keys.iter()
-            .map(|key| key.original.source_port)
-            .collect::<Vec<_>>(),
-        [1, 2]
-    );
-    let moved = seen(udp(1), start, [4, 400, 0, 0]);
-    table.refreshed(
-        &keys[0],
-        Answer::LeftSelection(&moved),
-        &mut everyone,
-        at(6_100),
-    );
-    table.refreshed(&keys[1], Answer::Absent, &mut everyone, at(6_100));
-    let records = brief(&export(&mut table, 6_100));
-    assert_eq!(
-        records,
-        [
-            (1, Forced, [4, 400, 0, 0]),
-            (2, EndDetected, [2, 200, 0, 0])
-        ]
     );
     assert_eq!(table.stats().connections, 0);
 }

@@ -25,6 +25,7 @@ fn flow() -> Flow<'static> {
         source_port: 40_000,
         destination_port: 443,
         protocol: 6,
+        translated: false,
         reply_source: ip(2),
         reply_destination: ip(1),
         reply_source_port: 443,
@@ -161,19 +162,23 @@ fn decode(c: &mut Criterion) {
         ) == Pushed::Added
         {}
         let body = encoder.finish().remove(0);
+        let mut message = Session::new(Arc::clone(&format))
+            .header(body.sets.len(), body.records, 0)
+            .to_vec();
+        message.extend_from_slice(&body.sets);
         let mut session = DecoderSession::default();
         session
             .stream(&Session::new(format).templates(1), &mut Fields)
             .expect("templates");
         group.throughput(Throughput::Elements(body.records.into()));
         group.bench_function(format!("{name}, fields"), |b| {
-            b.iter(|| session.stream(black_box(&body.octets), &mut Fields));
+            b.iter(|| session.stream(black_box(&message), &mut Fields));
         });
         let mut lines = JsonLines::new(false);
         group.bench_function(format!("{name}, JSON"), |b| {
             b.iter(|| {
                 lines.clear();
-                session.stream(black_box(&body.octets), &mut lines)
+                session.stream(black_box(&message), &mut lines)
             });
         });
     }

@@ -30,6 +30,9 @@ pub struct Flow<'a> {
     pub destination_port: u16,
     /// IP protocol number.
     pub protocol: u8,
+    /// The reply is not the inverse of the original: an address or a port was translated, by the caller's judgement. A record
+    /// of such a connection has the ends of the reply too.
+    pub translated: bool,
     /// Source address of the reply direction: where the original really went to.
     pub reply_source: IpAddr,
     /// Destination address of the reply direction: what the source was translated to.
@@ -77,15 +80,6 @@ impl Flow<'_> {
             IpAddr::V4(_) => self.protocol == 1,
             IpAddr::V6(_) => self.protocol == 58,
         }
-    }
-
-    /// Whether the reply is not the inverse of the original. ICMP's types differ by nature and are not compared.
-    pub fn is_translated(&self) -> bool {
-        self.reply_source != self.destination
-            || self.reply_destination != self.source
-            || (!self.is_icmp()
-                && (self.reply_source_port != self.destination_port
-                    || self.reply_destination_port != self.source_port))
     }
 }
 

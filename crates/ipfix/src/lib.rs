@@ -32,6 +32,6 @@ pub use encode::options::Statistics;
 pub use encode::session::Session;
 pub use error::{DecodeError, FormatError, ProfileError};
 pub use flow::{Counters, Denied, Flow};
-pub use json::JsonLines;
+pub use json::{JsonLines, JsonObject, LargeNumbers};
 pub use names::{NameTexts, Names, PolicyNames};
 pub use profile::Profile;

@@ -89,13 +89,13 @@ fn reverse(element: Element) -> Element {
 }
 
 /// The element of that identity, if a registry knows it.
-pub fn element(id: ElementId) -> Option<Element> {
-    REGISTRY.by_id.get(&id).copied()
+pub fn element(id: ElementId) -> Option<&'static Element> {
+    REGISTRY.by_id.get(&id)
 }
 
 /// The element of that name. Two registries agree on no name but by accident; then IANA's wins.
 pub fn named(name: &str) -> Option<Element> {
-    element(*REGISTRY.by_name.get(name)?)
+    element(*REGISTRY.by_name.get(name)?).copied()
 }
 
 /// All elements, by enterprise and number.

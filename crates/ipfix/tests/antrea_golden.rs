@@ -12,7 +12,7 @@ mod golden;
 
 use std::sync::Arc;
 
-use golden::{assert_octets, ip, octets, tcp4, tcp6};
+use golden::{assert_octets, ip, octets, tcp4, tcp6, whole};
 use ipfix::{
     BodyEncoder, Flow, Format, NameTexts, Names, PolicyNames, Profile, Pushed, Session, Statistics,
 };
@@ -83,7 +83,7 @@ fn a_flow_without_names_is_124_octets_of_ipv4_or_184_of_ipv6() {
         Pushed::Added
     );
     let bodies = encoder.finish();
-    let lengths: Vec<_> = bodies.iter().map(|body| body.octets.len() - 20).collect();
+    let lengths: Vec<_> = bodies.iter().map(|body| body.sets.len() - 4).collect();
     assert_eq!(lengths, [124, 184]);
     let expected = octets(
         "000a 0090 00000000 00000000 811c9dc5  0100 0080
@@ -94,7 +94,7 @@ fn a_flow_without_names_is_124_octets_of_ipv4_or_184_of_ipv6() {
          00 00 00 00 00 00  0000 00  00 00 00 00 00  00 00 00 00 00  00 00  00 00 00  0000
          00000000 00000000 00000000",
     );
-    assert_octets(&bodies[0].octets, &expected);
+    assert_octets(&whole(&bodies[0], 0x811c_9dc5), &expected);
 }
 
 fn policy(name: &str, action: u8) -> PolicyNames {
@@ -131,6 +131,7 @@ fn a_service_flow_with_all_names() {
     });
     // 192.0.2.1 > 198.51.100.2:443, a Service; the endpoint is 10.0.0.9:8443, which sees 203.0.113.5:1024.
     let flow = Flow {
+        translated: true,
         reply_source: ip("10.0.0.9"),
         reply_source_port: 8443,
         reply_destination: ip("203.0.113.5"),
@@ -157,7 +158,7 @@ fn a_service_flow_with_all_names() {
          0400                                     # proxySnatPort
          c6336402 cb007105 c6336402               # cluster, proxy SNAT, service",
     );
-    assert_octets(&encoder.finish()[0].octets[20..], &expected);
+    assert_octets(&encoder.finish()[0].sets[4..], &expected);
 }
 
 #[test]
@@ -172,7 +173,7 @@ fn icmp_has_no_ports() {
     };
     let mut encoder = BodyEncoder::new(&format(65_535));
     assert_eq!(encoder.push(&ping, false), Pushed::Added);
-    assert_octets(&encoder.finish()[0].octets[29..34], &octets("0000 0000 01"));
+    assert_octets(&encoder.finish()[0].sets[13..18], &octets("0000 0000 01"));
 }
 
 #[test]
@@ -193,7 +194,7 @@ fn tcp_states_have_the_names_of_the_kernel() {
             },
             false,
         );
-        let record = &encoder.finish()[0].octets[20..];
+        let record = &encoder.finish()[0].sets[4..];
         // The state follows 104 octets: 46 + 8 + 32 fixed, 18 more of names, policies and the service's port.
         assert_eq!(usize::from(record[105]), text.len(), "{state}");
         assert_eq!(&record[106..106 + text.len()], text.as_bytes());
@@ -212,9 +213,9 @@ fn each_message_holds_one_set() {
         [3, 2]
     );
     for (body, id) in bodies.iter().zip([256_u16, 257]) {
-        assert_eq!(body.octets[16..18], id.to_be_bytes());
-        let set = u16::from_be_bytes([body.octets[18], body.octets[19]]);
-        assert_eq!(usize::from(set), body.octets.len() - 16);
+        assert_eq!(body.sets[..2], id.to_be_bytes());
+        let set = u16::from_be_bytes([body.sets[2], body.sets[3]]);
+        assert_eq!(usize::from(set), body.sets.len());
     }
 }
 

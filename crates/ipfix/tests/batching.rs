@@ -12,7 +12,7 @@ mod golden;
 
 use std::sync::Arc;
 
-use golden::{tcp4, tcp6};
+use golden::{tcp4, tcp6, whole};
 use ipfix::{BodyEncoder, Counters, Denied, Flow, Format, FormatError, Profile, Pushed, Session};
 
 fn format(max: usize) -> Arc<Format> {
@@ -31,12 +31,12 @@ fn the_record_that_overflows_begins_the_next_message() {
     let bodies = encoder.finish();
     let shape: Vec<_> = bodies
         .iter()
-        .map(|body| (body.octets.len(), body.records))
+        .map(|body| (16 + body.sets.len(), body.records))
         .collect();
     assert_eq!(shape, [(FOUR, 4), (FOUR, 4), (130, 1)]);
     // All records are the same, and so are the sets they make.
-    assert_eq!(bodies[0].sets(), bodies[1].sets());
-    assert_eq!(bodies[2].octets[20..], bodies[0].octets[20..130]);
+    assert_eq!(bodies[0].sets, bodies[1].sets);
+    assert_eq!(bodies[2].sets[4..], bodies[0].sets[4..114]);
     assert!(encoder.finish().is_empty());
 }
 
@@ -64,7 +64,7 @@ fn a_full_message_takes_a_shorter_record_after_a_longer_was_refused() {
     }
     assert_eq!(encoder.push(&tcp6(), false), Pushed::Full);
     assert_eq!(encoder.push(&tcp4(), false), Pushed::Added);
-    assert_eq!(encoder.finish()[0].octets.len(), FOUR);
+    assert_eq!(encoder.finish()[0].sets.len() + 16, FOUR);
 }
 
 #[test]
@@ -86,10 +86,10 @@ fn a_record_that_fits_no_message_is_too_large_and_the_rest_goes_on() {
     let bodies = encoder.finish();
     assert_eq!(bodies.len(), 1);
     assert_eq!(
-        (bodies[0].records, bodies[0].octets.len()),
+        (bodies[0].records, bodies[0].sets.len() + 16),
         (2, 16 + 4 + 220)
     );
-    assert_eq!(bodies[0].octets[16..20], [1, 0, 0, 224]);
+    assert_eq!(bodies[0].sets[..4], [1, 0, 0, 224]);
 }
 
 #[test]
@@ -106,8 +106,8 @@ fn a_message_can_be_filled_to_its_last_octet() {
     let mut encoder = BodyEncoder::new(&format(65_535));
     assert_eq!(encoder.push(&denied(&prefix), false), Pushed::Added);
     let body = encoder.finish().remove(0);
-    assert_eq!(body.octets.len(), 65_535);
-    assert_eq!(body.octets[2..4], [0xff, 0xff]);
+    assert_eq!(body.sets.len(), 65_535 - 16);
+    assert_eq!(whole(&body, 1)[2..4], [0xff, 0xff]);
     let longer = prefix.clone() + "p";
     assert_eq!(encoder.push(&denied(&longer), true), Pushed::TooLarge);
 }
@@ -167,11 +167,10 @@ fn the_length_in_the_header_is_the_octets_that_are_sent() {
         encoder.push(&flow, true);
     }
     for body in encoder.finish() {
-        let header = session.header(body.sets().len(), body.records, 1);
+        let header = session.header(body.sets.len(), body.records, 1);
         assert_eq!(
             usize::from(u16::from_be_bytes([header[2], header[3]])),
-            body.octets.len()
+            header.len() + body.sets.len()
         );
-        assert_eq!(header[2..4], body.octets[2..4]);
     }
 }

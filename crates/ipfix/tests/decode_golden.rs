@@ -10,7 +10,7 @@
 mod golden;
 
 use golden::octets;
-use ipfix::{DecodeError, DecoderSession, JsonLines, Limits};
+use ipfix::{DecodeError, DecoderSession, JsonLines, LargeNumbers, Limits};
 
 /// The lines of a stream of messages, or the error that ended it with the lines before.
 fn stream(text: &str) -> (Vec<String>, Option<DecodeError>) {
@@ -98,14 +98,22 @@ fn reverse_elements_have_reverse_names() {
 }
 
 #[test]
-fn date_times_are_iso_8601_with_milliseconds() {
+fn date_times_are_iso_8601_with_the_digits_of_their_type() {
     assert_eq!(
         one(
             "0096 0004  0098 0008  009a 0008  009c 0008",
-            // The last two are NTP: 1767323045 s + 2208988800 s = 0xed01b425; the fraction .678 is 0xad916872.b….
-            "695735a5  0000019b7ca98f2e  ed01b425 ad916873  ed01b425 ad916873"
+            // The last two are NTP: 1767323045 s + 2208988800 s = 0xed01b425; the fraction .678 is 0xad916872.b…, cut off.
+            "695735a5  0000019b7ca98f2e  ed01b425 ad916872  ed01b425 ad916872"
         ),
-        r#"{"flowStartSeconds":"2026-01-02T03:04:05.000Z","flowStartMilliseconds":"2026-01-02T03:04:05.678Z","flowStartMicroseconds":"2026-01-02T03:04:05.678Z","flowStartNanoseconds":"2026-01-02T03:04:05.678Z"}"#
+        r#"{"flowStartSeconds":"2026-01-02T03:04:05.000Z","flowStartMilliseconds":"2026-01-02T03:04:05.678Z","flowStartMicroseconds":"2026-01-02T03:04:05.678000Z","flowStartNanoseconds":"2026-01-02T03:04:05.678000000Z"}"#
+    );
+    // A fraction that is nearly a second is the next one.
+    assert_eq!(
+        one(
+            "009a 0008  009c 0008",
+            "ed01b425 ffffffff  ed01b425 ffffffff"
+        ),
+        r#"{"flowStartMicroseconds":"2026-01-02T03:04:06.000000Z","flowStartNanoseconds":"2026-01-02T03:04:06.000000000Z"}"#
     );
 }
 
@@ -134,6 +142,48 @@ fn integers_of_reduced_size_are_numbers() {
             "ff 010000 ffff 0002"
         ),
         r#"{"octetDeltaCount":255,"packetDeltaCount":65536,"mibObjectValueInteger":-1,"ingressInterface":2}"#
+    );
+}
+
+#[test]
+fn integers_that_a_double_would_round_may_be_text() {
+    // octetDeltaCount 2^53 - 1, 2^53 and 2^64 - 1, mibObjectValueInteger (signed32 at eight octets) -(2^53 - 1) and -2^63.
+    let message = octets(
+        "000a 0058 695735b0 00000000 00000001
+         0002 001c 0100 0005  0001 0008  0001 0008  0001 0008  01b2 0008  01b2 0008
+         0100 002c 001fffffffffffff 0020000000000000 ffffffffffffffff ffe0000000000001 8000000000000000",
+    );
+    let written = |lines: JsonLines| {
+        let mut lines = lines;
+        DecoderSession::default()
+            .stream(&message, &mut lines)
+            .unwrap();
+        split(&mut lines).remove(0)
+    };
+    assert_eq!(
+        written(JsonLines::new(true)),
+        format!(
+            r#"{{"octetDeltaCount":9007199254740991,"octetDeltaCount_2":9007199254740992,"octetDeltaCount_3":18446744073709551615,"mibObjectValueInteger":-9007199254740991,"mibObjectValueInteger_2":-9223372036854775808,{MESSAGE}"#
+        )
+    );
+    assert_eq!(
+        written(JsonLines::new(true).with_large_numbers(LargeNumbers::Text)),
+        format!(
+            r#"{{"octetDeltaCount":9007199254740991,"octetDeltaCount_2":"9007199254740992","octetDeltaCount_3":"18446744073709551615","mibObjectValueInteger":-9007199254740991,"mibObjectValueInteger_2":"-9223372036854775808",{MESSAGE}"#
+        )
+    );
+}
+
+#[test]
+fn a_record_says_who_sent_it() {
+    let mut lines = JsonLines::new(true).with_peer("[2001:db8::1]:4739\u{1b}");
+    DecoderSession::default()
+        .stream(&octets(&format!("{TEMPLATE_4} {DATA}")), &mut lines)
+        .unwrap();
+    let line = split(&mut lines).remove(0);
+    assert!(
+        line.ends_with(r#""templateId":256,"peer":"[2001:db8::1]:4739\u001b"}}"#),
+        "{line}"
     );
 }
 
@@ -287,6 +337,23 @@ fn a_template_is_redefined_without_a_withdrawal_too() {
     assert!(lines[1].starts_with(r#"{"protocolIdentifier":6,"#));
     assert!(lines[2].starts_with(r#"{"ipClassOfService":6,"#));
     assert_eq!(session.stats().redefined_templates, 1);
+}
+
+#[test]
+fn a_session_that_forgot_its_templates_reads_again_when_they_come_again() {
+    let mut session = DecoderSession::default();
+    let mut lines = JsonLines::new(true);
+    session
+        .stream(&octets(&format!("{TEMPLATE_4} {DATA}")), &mut lines)
+        .unwrap();
+    session.forget_templates();
+    session.stream(&octets(DATA), &mut lines).unwrap();
+    let stats = session.stats();
+    assert_eq!((stats.records, stats.unknown_template_sets), (1, 1));
+    session
+        .stream(&octets(&format!("{TEMPLATE_4} {DATA}")), &mut lines)
+        .unwrap();
+    assert_eq!(session.stats().records, 2);
 }
 
 #[test]

@@ -51,8 +51,8 @@ fn messages(max: usize) -> Vec<u8> {
         }
     }
     for body in encoder.finish() {
-        octets.extend(session.header(body.sets().len(), body.records, 3));
-        octets.extend_from_slice(body.sets());
+        octets.extend(session.header(body.sets.len(), body.records, 3));
+        octets.extend_from_slice(&body.sets);
     }
     octets
 }

@@ -138,6 +138,7 @@ fn flow() -> impl Strategy<Value = OwnedFlow> {
                     source_port,
                     destination_port,
                     protocol,
+                    translated: same.contains(&false),
                     reply_source: pick(same[0], destination, other_source),
                     reply_destination: pick(same[1], source, other_destination),
                     reply_source_port: port(same[2], destination_port, other_source_port),
@@ -245,7 +246,7 @@ fn check(
         let pushed = encoder.push(&flow, false);
         assert_eq!(pushed == Pushed::TooLarge, expected.len() + 20 > max);
         if pushed == Pushed::Added {
-            golden::assert_octets(&encoder.finish()[0].octets[20..], &expected);
+            golden::assert_octets(&encoder.finish()[0].sets[4..], &expected);
             kept.push(flow);
         }
     }
@@ -262,9 +263,9 @@ fn check(
         kept.len()
     );
     for body in &bodies {
-        assert!(body.octets.len() <= max);
-        octets.extend(session.header(body.sets().len(), body.records, 1));
-        octets.extend_from_slice(body.sets());
+        assert!(16 + body.sets.len() <= max);
+        octets.extend(session.header(body.sets.len(), body.records, 1));
+        octets.extend_from_slice(&body.sets);
     }
     let fields = kept
         .iter()
@@ -359,8 +360,8 @@ proptest! {
             encoder.push(&owned.flow(), true);
         }
         for body in encoder.finish() {
-            octets.extend(session.header(body.sets().len(), body.records, 1));
-            octets.extend_from_slice(body.sets());
+            octets.extend(session.header(body.sets.len(), body.records, 1));
+            octets.extend_from_slice(&body.sets);
         }
         let mut whole = JsonLines::new(true);
         DecoderSession::default().stream(&octets, &mut whole).unwrap();

@@ -21,7 +21,9 @@ pub use capture::{
     raw_events, raw_packets,
 };
 pub use entry::{Entry, Maker, Zone};
-pub use namespace::{in_namespace, in_tracked_namespace, nft, on_namespace_thread, run, track};
+pub use namespace::{
+    in_namespace, in_tracked_namespace, in_user_namespace, nft, on_namespace_thread, run, track,
+};
 pub use packet::{icmp_echo, send_ip, tcp_exchange, udp_exchange};
 pub use policy::add_timeout_policy;
 pub use tuples::{address, numbered, tuple};

@@ -131,6 +131,12 @@ impl Tuple {
         Family::of(&self.source)
     }
 
+    /// Whether the port fields hold an identifier, a type and a code.
+    #[must_use]
+    pub const fn is_icmp(&self) -> bool {
+        matches!(self.protocol, ICMP | ICMPV6)
+    }
+
     /// Reads a tuple attribute. Offsets of faults count from the attribute's payload.
     pub(crate) fn decode(attribute: &Attribute<'_>) -> Result<Self, Malformed> {
         let mut tuple = Self::NOWHERE;

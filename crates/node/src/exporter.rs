@@ -257,12 +257,6 @@ fn message(body: ipfix::Body) -> NativeMessage {
         records: body.records,
         packets: count(body.packets),
         octets: count(body.total_octets),
-        body: body.sets().to_vec().into(),
+        body: body.sets.into(),
     }
-}
-
-/// Throws when no exporter could add this format.
-#[napi(catch_unwind)]
-pub fn check_format(format: NativeFormat) -> Result<()> {
-    convert::format(format)?.check().map_err(errors::agent)
 }

@@ -11,10 +11,13 @@
 #![allow(unreachable_pub, reason = "napi-derive exports what is pub")]
 
 mod convert;
+mod datagram;
 mod decoder;
 mod dump;
 mod errors;
 mod exporter;
+pub mod file_lock;
+mod lookup;
 mod names;
 mod notice;
 mod session;
@@ -28,6 +31,19 @@ use napi_derive::napi;
 #[napi(catch_unwind)]
 pub fn version() -> &'static str {
     env!("CARGO_PKG_VERSION")
+}
+
+/// Throws when no exporter could add this format.
+#[napi(catch_unwind)]
+pub fn check_format(format: convert::NativeFormat) -> errors::Result<()> {
+    convert::format(format)?.check().map_err(errors::agent)
+}
+
+/// Ends the process at once with this code. `process.exit` waits for the threads of Node's pool, and those may hang in
+/// a call of a disk that does not answer.
+#[napi(catch_unwind)]
+pub fn end_process(code: i32) {
+    agent::end_process(code);
 }
 
 /// Makes the network namespace of this process track its connections: a rule that needs conntrack,

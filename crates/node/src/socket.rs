@@ -44,12 +44,6 @@ impl NativeSocket {
         })
     }
 
-    /// The path MTU in octets, IP header included, as far as the kernel knows it. Null when it does not.
-    #[napi(catch_unwind)]
-    pub fn path_mtu(&self) -> Result<Option<u32>> {
-        Ok(self.open()?.path_mtu())
-    }
-
     /// The last close of this connection is a reset: what is queued is thrown away, nothing more leaves.
     #[napi(catch_unwind)]
     pub fn reset_on_close(&self) -> Result<()> {

@@ -1,178 +1,124 @@
-//! A connection as one line of JSON.
+//! A connection as one line of JSON, in the words of exported records.
 
 use std::net::IpAddr;
-use std::time::{Duration, UNIX_EPOCH};
 
-use netfilter::{Connection, Family, ProtocolState, Tuple};
-use serde::{Serialize, Serializer};
+use ipfix::{JsonObject, Value};
+use netfilter::{Connection, Counters, Family, ProtocolState, Tuple};
 
-use crate::Error;
+use crate::kernel::observation::tuple;
 
-/// Appends the line of `connection`.
-pub(super) fn write_line(lines: &mut Vec<u8>, connection: &Connection<'_>) -> Result<(), Error> {
-    serde_json::to_writer(&mut *lines, &Line::new(connection)).map_err(|error| Error::System {
-        operation: "write a connection as JSON",
-        source: error.into(),
-    })?;
+/// Appends the line of `connection`. What the kernel did not say is left out.
+pub(super) fn write_line(lines: &mut Vec<u8>, connection: &Connection<'_>) {
+    let mut line = JsonObject::begin(lines);
+    direction(&mut line, &connection.original);
+    if tuple(&connection.reply) != tuple(&connection.original).inverse() {
+        translation(&mut line, &connection.reply);
+    }
+    let counted = [
+        (
+            "octetTotalCount",
+            "packetTotalCount",
+            connection.original_counters,
+        ),
+        (
+            "reverseOctetTotalCount",
+            "reversePacketTotalCount",
+            connection.reply_counters,
+        ),
+    ];
+    for (octets_name, packets_name, counters) in counted {
+        if let Some(Counters { packets, octets }) = counters {
+            line.member(octets_name, Value::Unsigned(octets));
+            line.member(packets_name, Value::Unsigned(packets));
+        }
+    }
+    for (name, nanoseconds) in [
+        ("flowStartMilliseconds", connection.start),
+        ("flowEndMilliseconds", connection.stop),
+    ] {
+        let milliseconds = nanoseconds.map(|nanoseconds| nanoseconds / 1_000_000);
+        line.member(
+            name,
+            milliseconds.map_or(Value::Skipped, Value::Milliseconds),
+        );
+    }
+    line.member("ingressVRFID", number(connection.original_zone()));
+    line.member("egressVRFID", number(connection.reply_zone()));
+    line.member("mark", number(connection.mark));
+    line.member("conntrackId", number(connection.id));
+    line.texts("status", connection.status.names());
+    let state = connection.protocol_state;
+    let state_name = match state {
+        ProtocolState::Tcp(_) => "tcpState",
+        ProtocolState::Sctp(_) => "sctpState",
+        ProtocolState::Dccp(_) | ProtocolState::None => "",
+    };
+    if let (false, Some(state)) = (state_name.is_empty(), state.name()) {
+        line.member(state_name, Value::Text(state.as_bytes()));
+    }
+    line.member("timeout", connection.timeout.map_or(Value::Skipped, number));
+    if let Some(labels) = connection.labels {
+        line.member("labels", Value::Text(hex(labels).as_bytes()));
+    }
+    if let Some(helper) = connection.helper {
+        line.member("helper", Value::Text(helper.as_bytes()));
+    }
+    if let Some(master) = connection.master() {
+        line.object("master", |line| direction(line, &master));
+    }
+    line.end();
     lines.push(b'\n');
-    Ok(())
 }
 
-/// A connection as one JSON object. What the kernel did not say is left out.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Line<'a> {
-    #[serde(flatten)]
-    original: Direction,
-    #[serde(flatten)]
-    nat: Option<Nat>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    octet_total_count: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    packet_total_count: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reverse_octet_total_count: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reverse_packet_total_count: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    flow_start_milliseconds: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    flow_end_milliseconds: Option<String>,
-    #[serde(rename = "ingressVRFID")]
-    zone: u16,
-    #[serde(rename = "egressVRFID")]
-    reply_zone: u16,
-    mark: u32,
-    conntrack_id: u32,
-    status: Vec<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    tcp_state: Option<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    sctp_state: Option<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    timeout: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    labels: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    helper: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    master: Option<Direction>,
+fn number(value: impl Into<u64>) -> Value<'static> {
+    Value::Unsigned(value.into())
+}
+
+/// The names of both addresses, for a family.
+fn addresses(line: &mut JsonObject<'_>, names: [[&str; 2]; 2], ends: [IpAddr; 2]) {
+    let [v4, v6] = names;
+    for ((v4, v6), end) in v4.iter().zip(v6).zip(ends) {
+        let name = match end {
+            IpAddr::V4(_) => v4,
+            IpAddr::V6(_) => v6,
+        };
+        line.member(name, Value::Address(end));
+    }
 }
 
 /// One direction, under the names of its address family and protocol.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Direction {
-    protocol_identifier: u8,
-    #[serde(flatten)]
-    addresses: Pair<IpAddr>,
-    #[serde(flatten)]
-    selector: Pair<u16>,
+fn direction(line: &mut JsonObject<'_>, tuple: &Tuple) {
+    line.member("protocolIdentifier", number(tuple.protocol));
+    let names = [
+        ["sourceIPv4Address", "destinationIPv4Address"],
+        ["sourceIPv6Address", "destinationIPv6Address"],
+    ];
+    addresses(line, names, [tuple.source, tuple.destination]);
+    let (first, second) = match (tuple.is_icmp(), tuple.family()) {
+        (true, Family::Ipv4) => ("icmpId", "icmpTypeCodeIPv4"),
+        (true, Family::Ipv6) => ("icmpId", "icmpTypeCodeIPv6"),
+        (false, _) => ("sourceTransportPort", "destinationTransportPort"),
+    };
+    line.member(first, number(tuple.source_port));
+    line.member(second, number(tuple.destination_port));
 }
 
-/// Where the reply comes from and goes to, when that is not the inverse of the original direction.
-#[derive(Serialize)]
-struct Nat {
-    #[serde(flatten)]
-    addresses: Pair<IpAddr>,
-    /// None for ICMP.
-    #[serde(flatten)]
-    ports: Option<Pair<u16>>,
-}
-
-/// Two members of an object, by name.
-struct Pair<T>([(&'static str, T); 2]);
-
-impl<T: Serialize> Serialize for Pair<T> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Self(members) = self;
-        serializer.collect_map(members.iter().map(|(name, value)| (name, value)))
-    }
-}
-
-const ICMP: u8 = 1;
-const ICMPV6: u8 = 58;
-
-impl Direction {
-    fn new(tuple: &Tuple) -> Self {
-        let (source, destination) = match tuple.family() {
-            Family::Ipv4 => ("sourceIPv4Address", "destinationIPv4Address"),
-            Family::Ipv6 => ("sourceIPv6Address", "destinationIPv6Address"),
-        };
-        let (first, second) = match tuple.protocol {
-            ICMP | ICMPV6 => match tuple.family() {
-                Family::Ipv4 => ("icmpId", "icmpTypeCodeIPv4"),
-                Family::Ipv6 => ("icmpId", "icmpTypeCodeIPv6"),
-            },
-            _ => ("sourceTransportPort", "destinationTransportPort"),
-        };
-        Self {
-            protocol_identifier: tuple.protocol,
-            addresses: Pair([(source, tuple.source), (destination, tuple.destination)]),
-            selector: Pair([(first, tuple.source_port), (second, tuple.destination_port)]),
-        }
-    }
-}
-
-impl Nat {
-    fn new(original: &Tuple, reply: &Tuple) -> Option<Self> {
-        let icmp = matches!(original.protocol, ICMP | ICMPV6);
-        let ports_swapped = original.source_port == reply.destination_port
-            && original.destination_port == reply.source_port;
-        // The two directions of an echo share its id; their types differ by nature.
-        let same_ids = original.source_port == reply.source_port;
-        let inverse = original.source == reply.destination
-            && original.destination == reply.source
-            && if icmp { same_ids } else { ports_swapped };
-        if inverse {
-            return None;
-        }
-        let (source, destination) = match original.family() {
-            Family::Ipv4 => ("postNATSourceIPv4Address", "postNATDestinationIPv4Address"),
-            Family::Ipv6 => ("postNATSourceIPv6Address", "postNATDestinationIPv6Address"),
-        };
-        let ports = Pair([
-            ("postNAPTSourceTransportPort", reply.destination_port),
-            ("postNAPTDestinationTransportPort", reply.source_port),
-        ]);
-        Some(Self {
-            addresses: Pair([(source, reply.destination), (destination, reply.source)]),
-            ports: (!icmp).then_some(ports),
-        })
-    }
-}
-
-impl<'a> Line<'a> {
-    fn new(connection: &Connection<'a>) -> Self {
-        let original = connection.original_counters;
-        let reply = connection.reply_counters;
-        Self {
-            original: Direction::new(&connection.original),
-            nat: Nat::new(&connection.original, &connection.reply),
-            octet_total_count: original.map(|counters| counters.octets),
-            packet_total_count: original.map(|counters| counters.packets),
-            reverse_octet_total_count: reply.map(|counters| counters.octets),
-            reverse_packet_total_count: reply.map(|counters| counters.packets),
-            flow_start_milliseconds: connection.start.map(date_time),
-            flow_end_milliseconds: connection.stop.map(date_time),
-            zone: connection.original_zone(),
-            reply_zone: connection.reply_zone(),
-            mark: connection.mark,
-            conntrack_id: connection.id,
-            status: connection.status.names().collect(),
-            tcp_state: match connection.protocol_state {
-                state @ ProtocolState::Tcp(_) => state.name(),
-                _ => None,
-            },
-            sctp_state: match connection.protocol_state {
-                state @ ProtocolState::Sctp(_) => state.name(),
-                _ => None,
-            },
-            timeout: connection.timeout,
-            labels: connection.labels.map(hex),
-            helper: connection.helper,
-            master: connection.master().map(|tuple| Direction::new(&tuple)),
-        }
+/// Where the reply goes to and comes from: what source and destination were translated to. ICMP has no ports.
+fn translation(line: &mut JsonObject<'_>, reply: &Tuple) {
+    let names = [
+        ["postNATSourceIPv4Address", "postNATDestinationIPv4Address"],
+        ["postNATSourceIPv6Address", "postNATDestinationIPv6Address"],
+    ];
+    addresses(line, names, [reply.destination, reply.source]);
+    if !reply.is_icmp() {
+        line.member(
+            "postNAPTSourceTransportPort",
+            number(reply.destination_port),
+        );
+        line.member(
+            "postNAPTDestinationTransportPort",
+            number(reply.source_port),
+        );
     }
 }
 
@@ -181,10 +127,4 @@ fn hex(labels: [u8; 16]) -> String {
     let (low, high) = labels.split_at(8);
     let long = |octets: &[u8]| octets.try_into().map_or(0, u64::from_ne_bytes);
     format!("0x{:016x}{:016x}", long(high), long(low))
-}
-
-/// ISO 8601 in UTC with milliseconds, from ns since 1970.
-fn date_time(nanoseconds: u64) -> String {
-    let time = UNIX_EPOCH + Duration::from_nanos(nanoseconds);
-    humantime::format_rfc3339_millis(time).to_string()
 }

@@ -3,6 +3,11 @@
 //!
 //! After an overrun the kernel drops whatever it would send until the socket has been read empty, and says so no second
 //! time: the loss ends when nothing is left to read.
+//!
+//! NETLINK_BROADCAST_ERROR would make the kernel keep the DESTROYs that find no room, and send them again: nothing would be
+//! lost. But each keeps its entry, which goes on counting against nf_conntrack_max. An agent that is stopped (SIGSTOP, a
+//! frozen cgroup) would fill the node's table with connections that are over, until the kernel refuses new ones: measured,
+//! after 262,144 of them. What watches the network must not be able to stop it, so the option stays off.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -125,7 +130,7 @@ impl Drop for EventReader {
 fn news(event: &Event<'_>, selection: &Selection) -> Option<Heard> {
     selection.admits(&event.connection).then(|| Heard::Event {
         kind: event.kind,
-        seen: observation(&event.connection),
+        seen: observation(&event.connection, None),
     })
 }
 

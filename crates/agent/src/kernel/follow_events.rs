@@ -63,9 +63,8 @@ pub(crate) fn merge_events(
             let mut admission = AdmitSelected::new(&mut own, &mut names, selection);
             match kind {
                 EventKind::New => table.created(scope, &seen, &mut admission, now()),
-                // The kernel keeps a closed connection for two minutes: its DESTROY would come late.
-                EventKind::Update if seen.is_closed() => table.look_again(&seen, now()),
-                EventKind::Update => table.created(scope, &seen, &mut admission, now()),
+                // It closed, and the kernel keeps it for two minutes before its DESTROY; or its mark may select it now.
+                EventKind::Update => table.look_again(scope, &seen, now()),
                 EventKind::Destroy => table.destroyed(scope, &seen, &mut admission, now()),
             }
         }

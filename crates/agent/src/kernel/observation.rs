@@ -3,8 +3,8 @@
 use flow_table::{Counters, Observation, Tuple};
 use netfilter::{Connection, ProtocolState};
 
-/// What `connection` says, copied out of the receive buffer.
-pub(crate) fn observation(connection: &Connection<'_>) -> Observation {
+/// What `connection` says, copied out of the receive buffer, with what is known of its last packet.
+pub(crate) fn observation(connection: &Connection<'_>, last_packet_ns: Option<u64>) -> Observation {
     Observation {
         original: tuple(&connection.original),
         reply: tuple(&connection.reply),
@@ -13,6 +13,7 @@ pub(crate) fn observation(connection: &Connection<'_>) -> Observation {
         id: connection.id,
         start_ns: connection.start,
         stop_ns: connection.stop,
+        last_packet_ns,
         // The kernel gives both directions or neither.
         counters: match (connection.original_counters, connection.reply_counters) {
             (Some(original), Some(reply)) => Some([counters(original), counters(reply)]),
@@ -31,7 +32,7 @@ pub(crate) fn observation(connection: &Connection<'_>) -> Observation {
     }
 }
 
-fn tuple(tuple: &netfilter::Tuple) -> Tuple {
+pub(crate) fn tuple(tuple: &netfilter::Tuple) -> Tuple {
     Tuple {
         source: tuple.source,
         destination: tuple.destination,

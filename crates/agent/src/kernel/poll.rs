@@ -3,14 +3,15 @@
 //! Entries come a receive buffer at a time (about 130), are checked against the selection, and are merged
 //! under one short lock. Only a complete pass ends connections by their absence.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use flow_table::{Observation, Poll, Progress, Scope};
-use netfilter::{Counts, Family, ZonePlan};
+use netfilter::{Counts, Family, Timeouts, ZonePlan};
 
 use crate::kernel::event_reader::EventReader;
 use crate::kernel::first_sight::AdmitSelected;
 use crate::kernel::follow_events::{Repair, merge_events};
+use crate::kernel::last_packet::LastPackets;
 use crate::kernel::notice::PollSummary;
 use crate::kernel::observation::observation;
 use crate::kernel::refresh::{Refreshed, refresh};
@@ -18,6 +19,10 @@ use crate::kernel::shared::Shared;
 use crate::kernel::sockets::{DumpSource, RequestSocket};
 use crate::selection::Selection;
 use crate::{Error, now};
+
+/// Between two lookups of what is due: connections that close one after the other are looked up together, which costs half
+/// as much as one by one.
+const LOOKUP_REST: Duration = Duration::from_millis(50);
 
 /// What a kernel thread needs to poll, kept from one poll to the next.
 pub(crate) struct Poller<R> {
@@ -28,12 +33,18 @@ pub(crate) struct Poller<R> {
     events: Option<EventReader>,
     /// Whether a dump has to put right what events did not tell, or what another dump did not show.
     repair: Repair,
+    /// How long the last poll waited for the event reader.
+    waited: Duration,
+    /// When events were followed by lookups the last time; None: nothing was due the last time.
+    looked_up: Option<Instant>,
+    lookups_wait: bool,
     /// One buffer of observations for each scope; their room is reused.
     buffers: Vec<Vec<Observation>>,
     /// Entries of the last complete poll in the selected zones, of whatever protocol and address.
     last_in_zones: u64,
     /// No dump brought entries of zones that were not asked for, as those of kernels before 6.8 do.
     kernel_filters: bool,
+    last_packets: LastPackets,
 }
 
 impl<R: RequestSocket> Poller<R> {
@@ -45,16 +56,26 @@ impl<R: RequestSocket> Poller<R> {
             selection,
             events,
             repair: Repair::NotNeeded,
+            waited: Duration::ZERO,
+            looked_up: None,
+            lookups_wait: false,
             buffers: vec![Vec::new(); scopes],
             last_in_zones: 0,
             kernel_filters: true,
+            last_packets: LastPackets::default(),
         }
     }
 
-    /// Polls once. A zone in whose dump an error came has no connection ended by its absence; what was seen before the
-    /// error stays observed, and what ended, ended.
-    pub(crate) fn poll(&mut self, shared: &Shared) -> Result<PollSummary, Error> {
-        let begun = Instant::now();
+    /// Polls once, by the `timeouts` that the namespace has now. A zone in whose dump an error came has no connection ended
+    /// by its absence; what was seen before the error stays observed, and what ended, ended.
+    pub(crate) fn poll(
+        &mut self,
+        timeouts: Timeouts,
+        shared: &Shared,
+    ) -> Result<PollSummary, Error> {
+        let (begun, begun_ns) = (Instant::now(), now().wall_ns);
+        self.waited = Duration::ZERO;
+        self.last_packets.set_timeouts(timeouts);
         let counts = self.socket.counts()?;
         shared.set_kernel_counts(&counts);
         let before = shared.table().stats();
@@ -91,6 +112,7 @@ impl<R: RequestSocket> Poller<R> {
         if pass.complete {
             shared.own().end_complete_poll();
             self.last_in_zones = pass.in_zones;
+            self.last_packets.polled(begun_ns);
         }
         let after = shared.table().stats();
         Ok(PollSummary {
@@ -118,9 +140,19 @@ impl<R: RequestSocket> Poller<R> {
             shared.tell_due();
             return Ok(true);
         }
-        let refreshed = self.refresh(shared, shared.kernel_entries())?;
+        self.lookups_wait = self.looked_up.is_some_and(|at| at.elapsed() < LOOKUP_REST);
+        let mut refreshed = Refreshed::Nothing;
+        if !self.lookups_wait {
+            refreshed = self.refresh(shared, shared.kernel_entries())?;
+            self.looked_up = (refreshed != Refreshed::Nothing).then(Instant::now);
+        }
         shared.tell_due();
         Ok(self.repair == Repair::Needed || refreshed == Refreshed::DumpIsCheaper)
+    }
+
+    /// Connections may be due that the last [`Poller::follow_events`] did not look up, because it had done so just before.
+    pub(crate) fn lookups_wait(&self) -> bool {
+        self.lookups_wait
     }
 
     /// Merges what events have brought.
@@ -136,23 +168,39 @@ impl<R: RequestSocket> Poller<R> {
             events: Some(reader),
             selection,
             repair,
+            waited,
             ..
         } = self
         else {
             return true;
         };
-        reader.catch_up(&shared.requests, || {
+        let begun = Instant::now();
+        let caught_up = reader.catch_up(&shared.requests, || {
             merge_events(reader, selection, shared, repair);
-        })
+        });
+        *waited += begun.elapsed();
+        caught_up
+    }
+
+    /// How long the last poll waited for the event reader. That costs nobody anything.
+    pub(crate) fn waited(&self) -> Duration {
+        self.waited
     }
 
     fn refresh(&mut self, shared: &Shared, kernel_entries: u32) -> Result<Refreshed, Error> {
         let (events, selection, repair) = (&self.events, &self.selection, &mut self.repair);
-        refresh(&mut self.socket, selection, shared, kernel_entries, || {
-            if let Some(reader) = events {
-                merge_events(reader, selection, shared, repair);
-            }
-        })
+        refresh(
+            &mut self.socket,
+            selection,
+            shared,
+            kernel_entries,
+            &self.last_packets,
+            || {
+                if let Some(reader) = events {
+                    merge_events(reader, selection, shared, repair);
+                }
+            },
+        )
     }
 
     /// The socket for requests is used no more: only [`Poller::replace_request_socket`] helps. Events go on being heard.
@@ -237,27 +285,36 @@ impl<R: RequestSocket> Poller<R> {
             events,
             repair,
             buffers,
+            last_packets,
             ..
         } = self;
         let mut dump = socket.dump(&selection.filter(zone))?;
-        while dump.next_buffer(|connection| {
-            let scope = match polls {
-                [_] => Some(0),
-                _ => selection.scope(connection.original_zone(), connection.reply_zone()),
-            };
-            let Some(buffer) = scope.and_then(|scope| buffers.get_mut(scope)) else {
-                return;
-            };
-            pass.in_zones += 1;
-            if !selection.admits(connection) {
-                return;
+        loop {
+            // The kernel describes the entries of a buffer at one moment.
+            let mut described_ns = None;
+            let more = dump.next_buffer(|connection| {
+                let scope = match polls {
+                    [_] => Some(0),
+                    _ => selection.scope(connection.original_zone(), connection.reply_zone()),
+                };
+                let Some(buffer) = scope.and_then(|scope| buffers.get_mut(scope)) else {
+                    return;
+                };
+                pass.in_zones += 1;
+                if !selection.admits(connection) {
+                    return;
+                }
+                match connection.family {
+                    Family::Ipv4 => pass.ipv4 += 1,
+                    Family::Ipv6 => pass.ipv6 += 1,
+                }
+                let described_ns = *described_ns.get_or_insert_with(|| now().wall_ns);
+                let last_packet = last_packets.of(connection, described_ns);
+                buffer.push(observation(connection, last_packet));
+            })?;
+            if !more {
+                break;
             }
-            match connection.family {
-                Family::Ipv4 => pass.ipv4 += 1,
-                Family::Ipv6 => pass.ipv6 += 1,
-            }
-            buffer.push(observation(connection));
-        })? {
             for (buffer, &poll) in buffers.iter_mut().zip(polls) {
                 if !buffer.is_empty() {
                     let mut table = shared.table();

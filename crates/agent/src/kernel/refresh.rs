@@ -8,6 +8,7 @@ use flow_table::{Answer, Observation, RefreshKey};
 use netfilter::{Query, Tuple};
 
 use crate::kernel::first_sight::AdmitSelected;
+use crate::kernel::last_packet::LastPackets;
 use crate::kernel::observation::observation;
 use crate::kernel::shared::Shared;
 use crate::kernel::sockets::RequestSocket;
@@ -20,6 +21,8 @@ const ROUND: usize = 512;
 /// What came of a refresh.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Refreshed {
+    /// The table asked for nothing.
+    Nothing,
     /// The table asks for nothing more.
     All,
     /// As many were looked up as a dump of the whole table costs, and more are due.
@@ -38,6 +41,7 @@ pub(crate) fn refresh(
     selection: &Selection,
     shared: &Shared,
     kernel_entries: u32,
+    last_packets: &LastPackets,
     mut after_round: impl FnMut(),
 ) -> Result<Refreshed, Error> {
     let worth = usize::try_from(u64::from(kernel_entries) * 10 / LOOKUP_IN_TENTHS)
@@ -60,8 +64,13 @@ pub(crate) fn refresh(
         let mut result = socket.lookup(&queries, |index, connection| {
             if let Some(place) = answers.get_mut(index) {
                 *place = match connection {
-                    Ok(Some(it)) if selection.marks(it.mark) => Found::Selected(observation(it)),
-                    Ok(Some(it)) => Found::Outside(observation(it)),
+                    Ok(Some(it)) => {
+                        let seen = observation(it, last_packets.of(it, now().wall_ns));
+                        match selection.marks(it.mark) {
+                            true => Found::Selected(seen),
+                            false => Found::Outside(seen),
+                        }
+                    }
                     Ok(None) => Found::Nothing,
                     Err(_) => Found::Unreadable,
                 };
@@ -93,7 +102,10 @@ pub(crate) fn refresh(
         result?;
         after_round();
     }
-    Ok(Refreshed::All)
+    Ok(match asked {
+        0 => Refreshed::Nothing,
+        _ => Refreshed::All,
+    })
 }
 
 /// Says of connections that were asked for that nothing is known.

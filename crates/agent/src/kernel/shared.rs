@@ -203,7 +203,7 @@ impl Shared {
             max_connections,
             when_full: flow_table::WhenFull::RejectNew,
             initial_delta: flow_table::InitialDelta::Zero,
-            agent_start_ns: 0,
+            agent_start: crate::now(),
             seconds_end_monotonic: false,
             events: false,
             confirm_absent: false,

@@ -9,7 +9,7 @@ use std::time::Duration;
 use netfilter::sysctl::Settings;
 use netfilter::{
     Connection, ConntrackSocket, Counts, Dump, DumpOutcome, Error, Event, EventOptions,
-    EventSocket, Filter, Query, Received, SocketOptions,
+    EventSocket, Filter, Query, Received, SocketOptions, Timeouts,
 };
 
 /// Opens sockets and reads settings, each of the calling thread's network namespace.
@@ -27,6 +27,11 @@ pub trait Sockets: Send + 'static {
 
     /// What the namespace counts, stamps and tells.
     fn settings(&self) -> Result<Settings, Error>;
+
+    /// How long the namespace keeps entries without packets. None is known where there is no namespace.
+    fn timeouts(&self) -> Timeouts {
+        Timeouts::default()
+    }
 }
 
 /// Answers requests, one after the other.
@@ -103,6 +108,10 @@ impl Sockets for Netlink {
 
     fn settings(&self) -> Result<Settings, Error> {
         Settings::read()
+    }
+
+    fn timeouts(&self) -> Timeouts {
+        Timeouts::read()
     }
 }
 

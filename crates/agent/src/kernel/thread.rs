@@ -28,7 +28,7 @@ const HOUSEKEEPING: Duration = Duration::from_secs(1);
 const SHORT_REST: Duration = Duration::from_millis(50);
 
 /// A storm of events that overruns the buffer again and again leads to polls for a fifth of the time at most: after one
-/// the next rests for four times as long as it took.
+/// the next rests for four times as long as it worked.
 const RESYNC_REST: u32 = 4;
 
 /// After failures, with events, the next try is 2, 4, … 2^6 seconds later.
@@ -116,6 +116,9 @@ impl<S: Sockets> KernelThread<'_, S> {
         if self.side.event_buffer.is_none() {
             return HOUSEKEEPING;
         }
+        if self.poller.as_ref().is_some_and(Poller::lookups_wait) {
+            return SHORT_REST;
+        }
         let due = self.shared.table().next_deadline();
         let due = due.map(|due| Duration::from_millis(due.saturating_sub(now().monotonic_ms)));
         let resync = self
@@ -162,10 +165,12 @@ impl<S: Sockets> KernelThread<'_, S> {
         self.polled = true;
         let begun = Instant::now();
         let result = self.open().and_then(|()| match &mut self.poller {
-            Some(poller) => poller.poll(self.shared),
+            Some(poller) => poller.poll(self.side.sockets.timeouts(), self.shared),
             None => Err(Error::Closed),
         });
-        self.next_resync = Instant::now() + begun.elapsed() * RESYNC_REST;
+        let waited = self.poller.as_ref().map_or(Duration::ZERO, Poller::waited);
+        let worked = begun.elapsed().saturating_sub(waited);
+        self.next_resync = Instant::now() + worked * RESYNC_REST;
         match result {
             Ok(summary) => {
                 self.failures = 0;

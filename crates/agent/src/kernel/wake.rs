@@ -103,3 +103,48 @@ impl AsFd for Bell {
         self.0.as_fd()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rung(bell: &Bell) -> bool {
+        let mut ready = [PollFd::new(bell, PollFlags::IN)];
+        let now = Timespec::default();
+        rustix::event::poll(&mut ready, Some(&now)).unwrap() == 1
+    }
+
+    #[test]
+    fn a_bell_rings_until_it_is_silenced() {
+        let bell = Bell::new().unwrap();
+        assert!(!rung(&bell));
+        bell.silence();
+        for _ in 0..3 {
+            bell.ring();
+            bell.ring();
+            assert!(rung(&bell) && rung(&bell));
+            bell.silence();
+            assert!(!rung(&bell));
+        }
+    }
+
+    #[test]
+    fn whoever_waits_has_heard_the_bell() {
+        let requests = Requests::new().unwrap();
+        assert!(!requests.take_poll() && !requests.take_save() && !requests.stopped());
+        let asks: [fn(&Requests); 4] = [
+            Requests::ask_poll,
+            Requests::ask_save,
+            Requests::ask_stop,
+            Requests::ring,
+        ];
+        for ask in asks {
+            ask(&requests);
+            assert!(rung(&requests.bell));
+            requests.wait(Duration::from_secs(60));
+            assert!(!rung(&requests.bell));
+        }
+        assert!(requests.take_poll() && requests.take_save() && requests.stopped());
+        assert!(!requests.take_poll() && !requests.take_save(), "asked once");
+    }
+}

@@ -37,6 +37,7 @@ fn seen(number: u8) -> Observation {
         id: number.into(),
         start_ns: Some(1),
         stop_ns: None,
+        last_packet_ns: None,
         counters: Some([Counters::default(); 2]),
         mark: 0,
         status: 0,
@@ -93,7 +94,7 @@ fn named(list: &[(u8, &str)]) -> Vec<(u8, String)> {
 
 #[test]
 fn without_room_connections_come_in_unnamed_and_it_is_said_once() {
-    let shared = shared(2, pods(&[(1, "a"), (2, "b"), (3, "c"), (4, "d")]));
+    let shared = shared(2, pods(&[(1, "a"), (2, "b"), (3, "c"), (4, "d"), (5, "e")]));
     poll(&shared, &[1, 2, 3, 4]);
     let stats = shared.names().stats();
     assert_eq!((stats.held, stats.unnamed_total), (2, 2));
@@ -111,7 +112,7 @@ fn without_room_connections_come_in_unnamed_and_it_is_said_once() {
         named(&[(1, "a"), (2, "b"), (3, ""), (4, "")])
     );
     // The last collection found both in use, and the next has to wait: still no room.
-    poll(&shared, &[3]);
+    poll(&shared, &[5]);
     assert_eq!(shared.names().stats().unnamed_total, 3);
     look_after_names(&shared);
     assert!(shared.notices().is_empty());
@@ -119,17 +120,20 @@ fn without_room_connections_come_in_unnamed_and_it_is_said_once() {
 
 #[test]
 fn a_full_store_that_is_collected_has_room_for_new_names() {
-    let shared = shared(3, pods(&[(1, "a"), (2, "b"), (3, "c"), (4, "d")]));
+    let known = [(1, "a"), (2, "b"), (3, "c"), (4, "d"), (12, "b")];
+    let shared = shared(3, pods(&known));
     poll(&shared, &[1, 2, 3]);
     assert_eq!(poll(&shared, &[1, 3]), named(&[(2, "b")]));
+    // The table lets go of what has ended when another dump has not met it either.
+    poll(&shared, &[1, 3]);
     look_after_names(&shared);
     assert_eq!(shared.names().stats().held, 2);
     // "d" has the number that "b" had, which nobody may remember: there is no room for "b" again.
     poll(&shared, &[1, 3, 4]);
-    poll(&shared, &[1, 2, 3, 4]);
+    poll(&shared, &[1, 12, 3, 4]);
     assert_eq!(
         poll(&shared, &[]),
-        named(&[(1, "a"), (2, ""), (3, "c"), (4, "d")])
+        named(&[(1, "a"), (3, "c"), (4, "d"), (12, "")])
     );
     assert_eq!(shared.names().stats().unnamed_total, 1);
 }

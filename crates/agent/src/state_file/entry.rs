@@ -1,11 +1,11 @@
-//! One entry of the state file: 88 octets, of which IPv4 addresses take the IPv4-mapped form.
+//! One entry of the state file: 120 octets, of which IPv4 addresses take the IPv4-mapped form.
 
 use std::net::{IpAddr, Ipv6Addr};
 
 use flow_table::{Counters, StateEntry, Tuple};
 
-/// Flags and protocol, two addresses, two ports and the zone, id, start, four counters, end of the last record.
-pub(super) const ENTRY_LEN: usize = 2 + 2 * 16 + 3 * 2 + 4 + 8 + 4 * 8 + 4;
+/// Flags and protocol, two addresses, two ports and the zone, id, start, twice four counters, end of the last record.
+pub(super) const ENTRY_LEN: usize = 2 + 2 * 16 + 3 * 2 + 4 + 8 + 8 * 8 + 4;
 
 const V6: u8 = 1;
 const KERNEL_START: u8 = 2;
@@ -34,7 +34,7 @@ pub(super) fn encode(entry: &StateEntry) -> Vec<u8> {
     }
     octets.extend(entry.id.to_be_bytes());
     octets.extend(entry.start_ns.to_be_bytes());
-    for counters in entry.exported {
+    for counters in entry.exported.into_iter().chain(entry.zeroed) {
         octets.extend(counters.packets.to_be_bytes());
         octets.extend(counters.octets.to_be_bytes());
     }
@@ -68,6 +68,16 @@ pub(super) fn decode(octets: &[u8; ENTRY_LEN]) -> Option<StateEntry> {
         start_ns: at.u64()?,
         kernel_start: flags & KERNEL_START != 0,
         exported: [
+            Counters {
+                packets: at.u64()?,
+                octets: at.u64()?,
+            },
+            Counters {
+                packets: at.u64()?,
+                octets: at.u64()?,
+            },
+        ],
+        zeroed: [
             Counters {
                 packets: at.u64()?,
                 octets: at.u64()?,

@@ -49,7 +49,7 @@ impl StateKeeper {
         let result = state_file::read(
             &path,
             boot,
-            |written_ns| shared.table().begin_import(written_ns),
+            |seen_until| shared.table().begin_import(seen_until),
             |entries| shared.table().import_state(entries),
         );
         if let Err(error) = result {

@@ -12,7 +12,6 @@ use flow_table::{Progress, StateCursor};
 
 use crate::kernel::notice::Notice;
 use crate::kernel::shared::{Shared, lock};
-use crate::now;
 use crate::state_file::{SLICE, StateFileError, Writer};
 
 /// The thread. Dropping it gives up a writing under way and waits for its end.
@@ -107,7 +106,6 @@ impl StateFile {
     fn serve(&mut self, orders: &Orders, shared: &Shared) {
         while let Some(order) = orders.next() {
             let written = self.write(orders, shared);
-            shared.table().end_export_state();
             match written {
                 Ok(()) => self.failing = false,
                 Err(error) => self.failed(&error, shared),
@@ -130,7 +128,11 @@ impl StateFile {
     }
 
     fn write(&self, orders: &Orders, shared: &Shared) -> Result<(), StateFileError> {
-        let mut writer = Writer::new(&self.path, self.boot, now().wall_ns)?;
+        // What began after that is exported whole by the next run, unless the file knows it.
+        let Some(seen_until) = shared.table().seen_until() else {
+            return Ok(());
+        };
+        let mut writer = Writer::new(&self.path, self.boot, seen_until)?;
         let mut cursor = StateCursor::default();
         let mut slice = Vec::with_capacity(SLICE);
         loop {
@@ -147,5 +149,70 @@ impl StateFile {
                 Progress::More => std::thread::yield_now(),
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use flow_table::{Counters, NamesId, Observation, Scope, Tuple};
+
+    use super::*;
+    use crate::names::Naming;
+    use crate::now;
+
+    fn connection(number: u32) -> Observation {
+        let [_, high, middle, low] = number.to_be_bytes();
+        let original = Tuple {
+            source: [10, high, middle, low].into(),
+            destination: [198, 51, 100, 1].into(),
+            protocol: 17,
+            source_port: 1000,
+            destination_port: 53,
+        };
+        Observation {
+            original,
+            reply: original.inverse(),
+            zone: 0,
+            reply_zone: 0,
+            id: number,
+            start_ns: Some(1_700_000_000_000_000_000),
+            stop_ns: None,
+            last_packet_ns: None,
+            counters: Some([Counters::default(); 2]),
+            mark: 0,
+            status: 0,
+            protocol_state: 0,
+            timeout_s: Some(60),
+            labels: [0; 16],
+        }
+    }
+
+    #[test]
+    fn a_writing_under_way_is_given_up_at_the_end_and_leaves_the_former_file() {
+        let folder = std::env::temp_dir().join(format!("ctipfix-saving-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let file = folder.join("state");
+        std::fs::write(&file, "former").unwrap();
+        let shared = Arc::new(Shared::for_tests(10_000, Naming::new(&Default::default())));
+        let mut table = shared.table();
+        // Many slices.
+        let all: Vec<_> = (0..10_000).map(connection).collect();
+        let poll = table.begin_poll(Scope(0), now());
+        table.observe(poll, &all, &mut |_: &Observation| Some(NamesId(0)), now());
+        let saver = Saver::start(file.clone(), [7; 16], &shared).unwrap();
+        // The writing cannot begin while this thread has the table.
+        saver.save(true);
+        let orders = Arc::clone(&saver.orders);
+        std::thread::scope(|scope| {
+            scope.spawn(|| drop(saver));
+            while !orders.halted() {
+                std::thread::yield_now();
+            }
+            drop(table);
+        });
+        // Dropping has waited for its end.
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "former");
+        assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1);
+        std::fs::remove_dir_all(&folder).unwrap();
     }
 }

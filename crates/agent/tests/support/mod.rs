@@ -1,6 +1,7 @@
 //! A whole export in one process: the agent's exporter on one side, the decoder on the other.
 #![allow(
     dead_code,
+    unused_imports,
     unreachable_pub,
     clippy::unwrap_used,
     clippy::expect_used,
@@ -11,14 +12,17 @@
 
 pub mod broken_socket;
 mod flows;
+pub mod pace;
+pub mod scripted;
+pub mod world;
 
 use std::net::SocketAddr;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 use agent::{
-    BatchId, Config, Exporter, FormatId, FormatSpec, NamesConfig, Notice, PollSummary, ProfileName,
-    Selection,
+    BatchId, Config, Exporter, FormatId, FormatSpec, NamesConfig, Netlink, Notice, PollSummary,
+    ProfileName, Selection, Sockets,
 };
 use flow_table::{InitialDelta, WhenFull};
 use ipfix::{DecoderSession, JsonLines, Limits, Session};
@@ -26,6 +30,7 @@ use netfilter::testing::udp_exchange;
 use serde_json::Value;
 
 pub use flows::*;
+use pace::{Pace, Paced};
 
 /// Nothing that works takes this long; what does not work ends here.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -67,6 +72,16 @@ pub struct Run {
     lines: JsonLines,
     woken: Receiver<()>,
     notices: Vec<Notice>,
+    pace: Option<Pace>,
+}
+
+impl Drop for Run {
+    /// Also after a test that failed while it held a thread: the exporter waits for its threads.
+    fn drop(&mut self) {
+        if let Some(pace) = &self.pace {
+            pace.release_all();
+        }
+    }
 }
 
 impl Run {
@@ -75,8 +90,22 @@ impl Run {
     }
 
     pub fn start_with(config: Config, profile: ProfileName) -> Self {
+        Self::start_whole(Netlink, config, profile)
+    }
+
+    /// On sockets whose threads the test paces.
+    pub fn start_paced(sockets: impl Sockets, config: Config) -> (Self, Pace) {
+        let pace = Pace::default();
+        let sockets = Paced(sockets, pace.clone());
+        let mut run = Self::start_whole(sockets, config, ProfileName::Standard(None));
+        run.pace = Some(pace.clone());
+        (run, pace)
+    }
+
+    fn start_whole(sockets: impl Sockets, config: Config, profile: ProfileName) -> Self {
         let (wake, woken) = channel();
-        let mut exporter = Exporter::start(
+        let mut exporter = Exporter::start_on(
+            sockets,
             config,
             Box::new(move || {
                 let _ = wake.send(());
@@ -97,6 +126,7 @@ impl Run {
             lines: JsonLines::new(false),
             woken,
             notices: Vec::new(),
+            pace: None,
         };
         let templates = run.session.templates(0);
         run.decoder.stream(&templates, &mut run.lines).unwrap();
@@ -161,9 +191,9 @@ impl Run {
         let mut taken = Vec::new();
         while let Some(batch) = self.exporter.take_batch(&[self.format], 1024).unwrap() {
             for body in &batch.bodies[0] {
-                let header = self.session.header(body.sets().len(), body.records, 0);
+                let header = self.session.header(body.sets.len(), body.records, 0);
                 self.decoder.stream(&header, &mut self.lines).unwrap();
-                self.decoder.stream(body.sets(), &mut self.lines).unwrap();
+                self.decoder.stream(&body.sets, &mut self.lines).unwrap();
             }
             let (text, records) = self.lines.take();
             assert_eq!(
@@ -183,6 +213,24 @@ impl Run {
             records.extend(batch);
         }
         records
+    }
+
+    /// Waits until the kernel thread has looked at everything that was there when this was called: it has merged, looked up
+    /// and polled what it would.
+    pub fn settled(&mut self) {
+        // The first answer may be that of a round that was under way.
+        for _ in 0..2 {
+            self.exporter.save();
+            self.wait(|notice| *notice == Notice::Saved);
+        }
+    }
+
+    /// Waits until the table has as many live connections.
+    pub fn live(&mut self, wanted: usize) {
+        self.export_until(|_, exporter| {
+            let table = exporter.stats().table;
+            table.live + table.idle == wanted
+        });
     }
 
     /// Exports until `enough`, while something may still come.

@@ -24,7 +24,7 @@ pub fn everyone(_: &Observation) -> Option<NamesId> {
 pub fn config(max_connections: usize) -> Config {
     Config {
         max_connections,
-        agent_start_ns: EPOCH_NS,
+        agent_start: at(0),
         ..Config::default()
     }
 }
@@ -68,6 +68,7 @@ pub fn flow(n: u32, v6: bool, packets: u64) -> Observation {
         id: n.wrapping_mul(0x9e37_79b9),
         start_ns: Some(EPOCH_NS + u64::from(n)),
         stop_ns: None,
+        last_packet_ns: None,
         counters: Some([
             Counters {
                 packets,

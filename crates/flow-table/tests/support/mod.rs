@@ -3,6 +3,7 @@
 #![allow(
     clippy::indexing_slicing,
     clippy::panic,
+    clippy::expect_used,
     reason = "tests may stop at the first surprise"
 )]
 
@@ -75,6 +76,7 @@ pub fn seen(original: Tuple, start_ns: Option<u64>, totals: [u64; 4]) -> Observa
         id: 7,
         start_ns,
         stop_ns: None,
+        last_packet_ns: None,
         counters: Some(counters(totals)),
         mark: 0,
         status: 0xe,
@@ -84,10 +86,37 @@ pub fn seen(original: Tuple, start_ns: Option<u64>, totals: [u64; 4]) -> Observa
     }
 }
 
+/// NEW: no counters, no start.
+pub fn new_event(original: Tuple, id: u32) -> Observation {
+    Observation {
+        id,
+        start_ns: None,
+        counters: None,
+        ..seen(original, None, [0; 4])
+    }
+}
+
+/// DESTROY: final counters, and the kernel's stop.
+pub fn destroy_event(
+    original: Tuple,
+    id: u32,
+    start_ms: u64,
+    stop_ms: u64,
+    totals: [u64; 4],
+) -> Observation {
+    let stop_ns = Some(wall(stop_ms));
+    Observation {
+        id,
+        stop_ns,
+        timeout_s: None,
+        ..seen(original, Some(wall(start_ms)), totals)
+    }
+}
+
 /// 60 s active, 15 s idle, 5 min stale; the agent starts at monotonic 0.
 pub fn config() -> Config {
     Config {
-        agent_start_ns: EPOCH_NS,
+        agent_start: at(0),
         ..Config::default()
     }
 }
@@ -149,4 +178,37 @@ pub fn brief(records: &[Record]) -> Vec<(u16, EndReason, [u64; 4])> {
             (record.original.source_port, record.reason, deltas)
         })
         .collect()
+}
+
+/// The lookups that are asked for, by source port.
+pub fn lookups(table: &mut FlowTable, ms: u64) -> Vec<RefreshKey> {
+    let mut keys = Vec::new();
+    table.refresh_due(at(ms), &mut keys, 1_000_000);
+    keys.sort_by_key(|key| key.original.source_port);
+    keys
+}
+
+/// What was lost for a reason: records, packets, octets.
+pub fn lost(table: &FlowTable, reason: Loss) -> [u64; 3] {
+    let lost = table.stats().losses.get(reason);
+    [lost.records, lost.packets, lost.octets]
+}
+
+/// The state file as it would be written now, and its stamp.
+pub fn save(table: &mut FlowTable) -> (Vec<StateEntry>, Now) {
+    let seen_until = table.seen_until().expect("a complete poll");
+    let (mut entries, mut cursor) = (Vec::new(), StateCursor::default());
+    while table.export_state(&mut cursor, 100, |entry| entries.push(*entry)) == Progress::More {}
+    (entries, seen_until)
+}
+
+/// The next run's table.
+pub fn restarted(config: Config, file: &[StateEntry], seen_until: Now, ms: u64) -> FlowTable {
+    let mut table = FlowTable::new(Config {
+        agent_start: at(ms),
+        ..config
+    });
+    table.begin_import(seen_until);
+    table.import_state(file);
+    table
 }

@@ -18,6 +18,8 @@ What the elements say of a connection:
 
 - Source and destination are the original direction's. The post-NAT elements say what both became.
 - `ingressVRFID` and `egressVRFID` are the conntrack zones of the original and the reply direction.
+- A flow's end is the time of its last packet, to half a second, as the kernel's timeouts tell it; where they leave it open
+  (a timeout policy, a helper, an offloaded connection) it is the time at which its counters were last seen to move.
 - Octets count IP packets with their headers; packets are the kernel's buffers, which segmentation offload makes fewer
   and larger than those on the wire.
 - In the antrea profile the destination is the endpoint, that is the reply's source, the `destinationService` elements

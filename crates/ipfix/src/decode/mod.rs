@@ -3,6 +3,7 @@
 //!
 //! Everything that the other side decides is bounded by [`crate::Limits`]; nothing it sends can panic.
 
+mod domain;
 mod framing;
 pub(crate) mod limits;
 pub(crate) mod record;

@@ -17,7 +17,7 @@ pub struct Record<'a> {
 }
 
 impl<'a> Record<'a> {
-    /// Its fields in the template's order; an options template's scope comes first.
+    /// Its fields in the template's order, each of at least one octet; an options template's scope comes first.
     pub fn fields(&self) -> Fields<'a> {
         Fields {
             columns: self.template.columns.iter(),
@@ -70,7 +70,7 @@ impl ReceivedTemplate {
             return octets.split_at_checked(len);
         }
         let mut rest = octets;
-        for column in &self.columns {
+        for column in &*self.columns {
             (_, rest) = split_field(column.specifier.length, rest)?;
         }
         octets.split_at_checked(octets.len() - rest.len())

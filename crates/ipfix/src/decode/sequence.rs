@@ -18,21 +18,24 @@ const LATE: u32 = 1 << 16;
 
 impl SequenceCheck {
     /// Takes note of a message. `records`: its data records, `None` where a set could not be read and the next
-    /// sequence number is anyone's guess.
-    pub(crate) fn message(&mut self, sequence: u32, records: Option<u32>) {
+    /// sequence number is anyone's guess. How many records are missing before it, as far as that can be told.
+    pub(crate) fn message(&mut self, sequence: u32, records: Option<u32>) -> u32 {
+        let mut missing = 0;
         if let Some(expected) = self.expected {
             let ahead = sequence.wrapping_sub(expected);
             if ahead > u32::MAX / 2 {
                 self.behind += 1;
                 if ahead.wrapping_neg() < LATE {
-                    return;
+                    return 0;
                 }
             } else if ahead > 0 {
                 self.gaps += 1;
                 self.missing_records += u64::from(ahead);
+                missing = ahead;
             }
         }
         self.expected = records.map(|records| sequence.wrapping_add(records));
+        missing
     }
 }
 
@@ -45,7 +48,7 @@ mod tests {
         let mut check = SequenceCheck::default();
         check.message(100, Some(10));
         check.message(110, Some(5));
-        check.message(118, Some(1));
+        assert_eq!(check.message(118, Some(1)), 3);
         assert_eq!((check.gaps, check.missing_records, check.behind), (1, 3, 0));
     }
 

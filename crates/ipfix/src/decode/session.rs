@@ -7,6 +7,7 @@ use std::collections::HashMap;
 
 use ahash::RandomState;
 
+use crate::decode::domain::{Domain, Held};
 use crate::decode::framing::{fill, header, split_set};
 use crate::decode::limits::{DecodeStats, Limits};
 use crate::decode::record::Record;
@@ -29,18 +30,11 @@ pub trait Sink {
 pub struct DecoderSession {
     limits: Limits,
     domains: HashMap<u32, Domain, RandomState>,
-    templates: usize,
-    fields: usize,
+    held: Held,
     stats: DecodeStats,
     /// The beginning of a message whose end has not come; never more than a message.
     pending: Vec<u8>,
     fault: Option<DecodeError>,
-}
-
-#[derive(Debug, Default)]
-struct Domain {
-    templates: HashMap<u16, ReceivedTemplate, RandomState>,
-    sequence: SequenceCheck,
 }
 
 impl Default for DecoderSession {
@@ -55,8 +49,7 @@ impl DecoderSession {
         Self {
             limits,
             domains: HashMap::default(),
-            templates: 0,
-            fields: 0,
+            held: Held::default(),
             stats: DecodeStats::default(),
             pending: Vec::new(),
             fault: None,
@@ -166,12 +159,19 @@ impl DecoderSession {
 
     /// What the session has seen so far.
     pub fn stats(&self) -> DecodeStats {
-        let mut stats = self.stats;
-        for domain in self.domains.values() {
-            stats.sequence_gaps += domain.sequence.gaps;
-            stats.missing_records += domain.sequence.missing_records;
-        }
-        stats
+        self.stats
+    }
+
+    /// Octets of memory that domains and templates take.
+    pub fn template_octets(&self) -> usize {
+        self.held.octets + self.domains.len() * Domain::OCTETS
+    }
+
+    /// Forgets all templates and domains, as a session does that has seen none yet: data that follows an old template is
+    /// passed over and counted until the template comes again, and the next message of a domain begins its sequence.
+    pub fn forget_templates(&mut self) {
+        self.domains = HashMap::default();
+        self.held = Held::default();
     }
 
     /// The sequence check of one observation domain, if a message of it came.
@@ -219,11 +219,14 @@ impl DecoderSession {
                 _ => self.stats.reserved_sets += 1,
             }
         }
-        self.domains
+        let missing = self
+            .domains
             .entry(header.domain)
             .or_default()
             .sequence
             .message(header.sequence, records);
+        self.stats.sequence_gaps += u64::from(missing > 0);
+        self.stats.missing_records += u64::from(missing);
         self.stats.messages += 1;
         Ok(())
     }
@@ -239,7 +242,7 @@ impl DecoderSession {
         let Some(template) = self
             .domains
             .get(&header.domain)
-            .and_then(|domain| domain.templates.get(&id))
+            .and_then(|domain| domain.template(id))
         else {
             self.stats.unknown_template_sets += 1;
             return Ok(None);
@@ -286,54 +289,35 @@ impl DecoderSession {
         let known = self
             .domains
             .get(&domain)
-            .and_then(|domain| domain.templates.get(&template.id));
+            .and_then(|domain| domain.template(template.id));
         let (replaced, replaced_fields) = match known {
             // Sent again: nothing new (RFC 7011, section 8).
             Some(known) if known.template == template => return Ok(()),
-            Some(known) => (1, known.columns.len()),
+            Some(known) => (1, known.template.fields.len()),
             None => (0, 0),
         };
-        let templates = self.templates + 1 - replaced;
-        let fields = self.fields + template.fields.len() - replaced_fields;
-        if templates > self.limits.templates {
+        if self.held.templates + 1 - replaced > self.limits.templates {
             return Err(DecodeError::Limit {
                 what: "templates",
                 limit: self.limits.templates,
             });
         }
-        if fields > self.limits.fields {
+        if self.held.fields + template.fields.len() - replaced_fields > self.limits.fields {
             return Err(DecodeError::Limit {
                 what: "template fields",
                 limit: self.limits.fields,
             });
         }
-        let id = template.id;
         let received = ReceivedTemplate::new(template)?;
-        self.domains
-            .entry(domain)
-            .or_default()
-            .templates
-            .insert(id, received);
-        self.templates = templates;
-        self.fields = fields;
-        if replaced > 0 {
-            self.stats.redefined_templates += 1;
-        }
+        self.held += Held::of(&received);
+        self.held -= self.domains.entry(domain).or_default().put(received);
+        self.stats.redefined_templates += u64::from(replaced > 0);
         Ok(())
     }
 
-    /// Forgets one template, or all of the kind when the id is that kind's set id. One that is not known is no fault.
     fn withdraw(&mut self, domain: u32, id: u16, options: bool) {
-        let Some(domain) = self.domains.get_mut(&domain) else {
-            return;
-        };
-        domain.templates.retain(|known, template| {
-            let keep = *known != id && !(id < FIRST_TEMPLATE && template.is_options() == options);
-            if !keep {
-                self.templates = self.templates.saturating_sub(1);
-                self.fields = self.fields.saturating_sub(template.columns.len());
-            }
-            keep
-        });
+        if let Some(domain) = self.domains.get_mut(&domain) {
+            self.held -= domain.withdraw(id, options);
+        }
     }
 }

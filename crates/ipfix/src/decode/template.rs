@@ -17,17 +17,23 @@ pub struct Column {
     /// Its element and length as the template states them.
     pub specifier: FieldSpecifier,
     /// What a registry says of the element; `None`: unknown.
-    pub element: Option<Element>,
+    pub element: Option<&'static Element>,
     pub(crate) reading: Reading,
-    /// `,"name":`, ready for the JSON text.
-    pub(crate) key: Box<[u8]>,
+    /// Where its key lies among those of its template.
+    key_start: u32,
+    key_len: u16,
 }
 
 /// A template that came in.
 #[derive(Clone, Debug)]
 pub struct ReceivedTemplate {
     pub(crate) template: Template,
-    pub(crate) columns: Vec<Column>,
+    /// The fields that take octets, scope first.
+    pub(crate) columns: Box<[Column]>,
+    pub(crate) scope_columns: usize,
+    /// `,"name":` of each column, ready for the JSON text, one after the other: an allocation for each would cost more
+    /// than all the rest.
+    keys: Box<[u8]>,
     /// The fewest octets of a record, at least 1.
     pub(crate) least_len: usize,
     /// Octets of every record, where no field is variable.
@@ -48,32 +54,63 @@ impl ReceivedTemplate {
             return Err(DecodeError::EmptyRecord { id: template.id });
         }
         let fixed = template.fields.iter().all(|field| field.length != VARIABLE);
-        let mut columns = Vec::with_capacity(template.fields.len());
-        let mut seen: HashMap<ElementId, usize, RandomState> = HashMap::default();
-        for specifier in &template.fields {
+        let columns = template.fields.iter().filter(|field| field.length != 0);
+        let mut columns = Vec::with_capacity(columns.count());
+        let mut keys = String::new();
+        let mut seen = Seen::new(&template.fields);
+        let mut scope_columns = 0;
+        for (index, specifier) in template.fields.iter().enumerate() {
+            // An element may stand several times (RFC 7011, section 8): an object's names may not.
+            let times = seen.times(index);
+            // A record may have any number of fields of no octet: they say nothing, and must cost nothing.
+            if specifier.length == 0 {
+                continue;
+            }
             let element = registry::element(specifier.element);
             let reading = match element {
                 Some(element) if element.id == PADDING => Reading::Skip,
                 Some(element) => Reading::new(element.data_type, specifier.length),
-                None if specifier.length == 0 => Reading::Skip,
                 None => Reading::Octets,
             };
-            // An element may stand several times (RFC 7011, section 8): an object's names may not.
-            let times = seen.entry(specifier.element).or_default();
-            *times += 1;
+            let start = keys.len();
+            if reading != Reading::Skip {
+                write_key(*specifier, element, times, &mut keys);
+            }
             columns.push(Column {
                 specifier: *specifier,
                 element,
                 reading,
-                key: key(*specifier, element, *times),
+                // A template is defined by one message: 16,384 fields of at most 60 octets each.
+                key_start: u32::try_from(start).unwrap_or(u32::MAX),
+                key_len: u16::try_from(keys.len() - start).unwrap_or(0),
             });
+            scope_columns += usize::from(index < usize::from(template.scope_fields));
         }
         Ok(Self {
             template,
-            columns,
+            columns: columns.into_boxed_slice(),
+            scope_columns,
+            keys: keys.into_bytes().into_boxed_slice(),
             least_len,
             fixed_len: fixed.then_some(least_len),
         })
+    }
+
+    /// `,"name":`, for the JSON text.
+    #[inline]
+    pub(crate) fn key(&self, column: &Column) -> &[u8] {
+        let start = column.key_start as usize;
+        self.keys
+            .get(start..start + usize::from(column.key_len))
+            .unwrap_or_default()
+    }
+
+    /// Octets of memory that it takes.
+    pub(crate) fn octets(&self) -> usize {
+        size_of::<Self>()
+            + size_of_val::<[Column]>(&self.columns)
+            + size_of_val::<[FieldSpecifier]>(&self.template.fields)
+            + self.keys.len()
     }
 
     /// The template as it was sent.
@@ -81,7 +118,7 @@ impl ReceivedTemplate {
         &self.template
     }
 
-    /// Its fields, scope first.
+    /// Its fields that take octets, scope first; a field of length zero says nothing and is left out.
     pub fn columns(&self) -> &[Column] {
         &self.columns
     }
@@ -92,21 +129,60 @@ impl ReceivedTemplate {
     }
 }
 
+/// How many times an element has stood in a template. Few fields are compared, many are looked up.
+enum Seen<'a> {
+    Few(&'a [FieldSpecifier]),
+    Many(&'a [FieldSpecifier], HashMap<ElementId, usize, RandomState>),
+}
+
+impl<'a> Seen<'a> {
+    const FEW: usize = 24;
+
+    fn new(fields: &'a [FieldSpecifier]) -> Self {
+        if fields.len() <= Self::FEW {
+            Self::Few(fields)
+        } else {
+            Self::Many(
+                fields,
+                HashMap::with_capacity_and_hasher(fields.len(), RandomState::default()),
+            )
+        }
+    }
+
+    /// Of the element of the field at this place, up to there; to be asked in order.
+    fn times(&mut self, index: usize) -> usize {
+        match self {
+            Self::Few(fields) => {
+                let upto = fields.get(..=index).unwrap_or_default();
+                let same = |field: &&FieldSpecifier| {
+                    upto.last()
+                        .is_some_and(|last| last.element == field.element)
+                };
+                upto.iter().filter(same).count()
+            }
+            Self::Many(fields, seen) => fields.get(index).map_or(0, |field| {
+                let times = seen.entry(field.element).or_default();
+                *times += 1;
+                *times
+            }),
+        }
+    }
+}
+
 /// `,"octetDeltaCount":`; `,"56506/999":` for an element that no registry knows; the second and further ones of the
 /// same element end in `_2`, `_3`, ….
-fn key(specifier: FieldSpecifier, element: Option<Element>, times: usize) -> Box<[u8]> {
-    let mut key = String::from(",\"");
+fn write_key(specifier: FieldSpecifier, element: Option<&Element>, times: usize, out: &mut String) {
+    out.push_str(",\"");
     let id = specifier.element;
     // Writing to a String cannot fail.
     let _ = match element {
-        Some(element) => key.write_str(element.name),
-        None => write!(key, "{}/{}", id.enterprise, id.number),
+        Some(element) => out.write_str(element.name),
+        None => write!(out, "{}/{}", id.enterprise, id.number),
     };
     if times > 1 {
-        let _ = write!(key, "_{times}");
+        let _ = write!(out, "_{times}");
     }
-    key.push_str("\":");
-    key.into_bytes().into_boxed_slice()
+    out.push_str("\":");
 }
 
 /// One record of a template set or options template set.
@@ -312,7 +388,7 @@ mod tests {
         let keys: Vec<_> = received
             .columns
             .iter()
-            .map(|column| std::str::from_utf8(&column.key).unwrap())
+            .map(|column| std::str::from_utf8(received.key(column)).unwrap())
             .collect();
         assert_eq!(
             keys,

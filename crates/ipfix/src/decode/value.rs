@@ -22,8 +22,12 @@ pub enum Value<'a> {
     Mac([u8; 6]),
     /// An address of either family.
     Address(IpAddr),
-    /// Milliseconds since 1970; what a date-time has beyond them is cut off.
-    Time(u64),
+    /// dateTimeSeconds and dateTimeMilliseconds: milliseconds since 1970.
+    Milliseconds(u64),
+    /// dateTimeMicroseconds: microseconds since 1970.
+    Microseconds(u64),
+    /// dateTimeNanoseconds: nanoseconds since 1970.
+    Nanoseconds(u64),
     /// Octets that should be UTF-8. In a field of fixed length the zeros at the end are left out.
     Text(&'a [u8]),
     /// octetArray, an unknown element, or a known one at a length that its type does not have.
@@ -45,7 +49,8 @@ pub(crate) enum Reading {
     V6,
     Seconds,
     Milliseconds,
-    Ntp,
+    NtpMicroseconds,
+    NtpNanoseconds,
     Text,
     PaddedText,
     Octets,
@@ -69,7 +74,8 @@ impl Reading {
             (T::Ipv6Address, 16) => Self::V6,
             (T::DateTimeSeconds, 4) => Self::Seconds,
             (T::DateTimeMilliseconds, 8) => Self::Milliseconds,
-            (T::DateTimeMicroseconds | T::DateTimeNanoseconds, 8) => Self::Ntp,
+            (T::DateTimeMicroseconds, 8) => Self::NtpMicroseconds,
+            (T::DateTimeNanoseconds, 8) => Self::NtpNanoseconds,
             (T::String, VARIABLE) => Self::Text,
             (T::String, _) => Self::PaddedText,
             _ => Self::Octets,
@@ -85,9 +91,11 @@ impl Reading {
                 [2] => Some(false),
                 _ => None,
             }),
-            Self::Seconds => Value::Time(unsigned(octets).saturating_mul(1000)),
-            Self::Milliseconds => Value::Time(unsigned(octets)),
-            Self::Ntp => Value::Time(ntp_milliseconds(unsigned(octets))),
+            Self::Seconds => Value::Milliseconds(unsigned(octets).saturating_mul(1000)),
+            Self::Milliseconds => Value::Milliseconds(unsigned(octets)),
+            // RFC 7011, section 6.1.9: the lowest 11 bits of the fraction must be ignored.
+            Self::NtpMicroseconds => Value::Microseconds(ntp(unsigned(octets) & !0x7ff, 1_000_000)),
+            Self::NtpNanoseconds => Value::Nanoseconds(ntp(unsigned(octets), 1_000_000_000)),
             Self::Text => Value::Text(octets),
             Self::PaddedText => {
                 let end = octets
@@ -136,9 +144,13 @@ fn signed(octets: &[u8]) -> i64 {
         .wrapping_shr(unused)
 }
 
-/// An NTP timestamp (RFC 7011, sections 6.1.9 and 6.1.10: seconds since 1900 and a 32-bit fraction) as milliseconds
-/// since 1970. Seconds whose top bit is clear are of the era that begins on 7 February 2036 (RFC 4330, section 3).
-fn ntp_milliseconds(timestamp: u64) -> u64 {
+/// An NTP timestamp (RFC 7011, sections 6.1.9 and 6.1.10: seconds since 1900 and a 32-bit fraction) in units of which a
+/// second has `units`, at most 10⁹, since 1970. Seconds whose top bit is clear are of the era that begins on 7 February
+/// 2036 (RFC 4330, section 3).
+///
+/// The fraction is rounded to the next unit: exporters cut theirs off, so that a fraction cut off once more would say one
+/// unit less than they meant.
+fn ntp(timestamp: u64, units: u64) -> u64 {
     const FROM_1900_TO_1970: u64 = 2_208_988_800;
     let seconds = timestamp >> 32;
     let fraction = timestamp & 0xffff_ffff;
@@ -147,7 +159,7 @@ fn ntp_milliseconds(timestamp: u64) -> u64 {
     } else {
         seconds
     };
-    seconds.saturating_sub(FROM_1900_TO_1970) * 1000 + ((fraction * 1000) >> 32)
+    seconds.saturating_sub(FROM_1900_TO_1970) * units + ((fraction * units + (1 << 31)) >> 32)
 }
 
 #[cfg(test)]
@@ -177,9 +189,43 @@ mod tests {
     #[test]
     fn ntp_timestamps_are_read_in_both_eras() {
         // RFC 5905, figure 4: 1 January 1970 is second 2,208,988,800; 7 February 2036, 06:28:16 begins era 1.
-        assert_eq!(ntp_milliseconds(2_208_988_800 << 32), 0);
-        assert_eq!(ntp_milliseconds((2_208_988_800 << 32) | 0x8000_0000), 500);
-        assert_eq!(ntp_milliseconds(0), 2_085_978_496_000);
+        assert_eq!(ntp(2_208_988_800 << 32, 1000), 0);
+        assert_eq!(ntp((2_208_988_800 << 32) | 0x8000_0000, 1000), 500);
+        assert_eq!(ntp(0, 1000), 2_085_978_496_000);
+        // The greatest of both eras fit in nanoseconds.
+        assert_eq!(
+            ntp(0x7fff_ffff << 32, 1_000_000_000),
+            4_233_462_143 * 1_000_000_000
+        );
+        assert_eq!(ntp(u64::MAX, 1_000_000_000), 2_085_978_496 * 1_000_000_000);
+    }
+
+    #[test]
+    fn a_fraction_that_was_cut_off_says_the_time_that_was_meant() {
+        let second = 1_767_323_045_u64;
+        let cut_off = |unit: u64, units: u64| {
+            (((second + 2_208_988_800) << 32) | ((unit << 32) / units)).to_be_bytes()
+        };
+        for microsecond in (0..1_000_000).step_by(7) {
+            assert_eq!(
+                Reading::NtpMicroseconds.value(&cut_off(microsecond, 1_000_000)),
+                Value::Microseconds(second * 1_000_000 + microsecond)
+            );
+        }
+        for nanosecond in (0..1_000_000_000).step_by(7_001) {
+            assert_eq!(
+                Reading::NtpNanoseconds.value(&cut_off(nanosecond, 1_000_000_000)),
+                Value::Nanoseconds(second * 1_000_000_000 + nanosecond)
+            );
+        }
+    }
+
+    #[test]
+    fn eleven_bits_of_a_fraction_of_microseconds_are_ignored() {
+        let low = [0x83, 0xaa, 0x7e, 0x80, 0, 0, 0x07, 0xff];
+        assert_eq!(Reading::NtpMicroseconds.value(&low), Value::Microseconds(0));
+        // 2047 / 2^32 s is 476.6 ns.
+        assert_eq!(Reading::NtpNanoseconds.value(&low), Value::Nanoseconds(477));
     }
 
     #[test]

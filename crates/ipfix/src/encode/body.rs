@@ -5,28 +5,19 @@ use std::sync::Arc;
 use crate::encode::format::Format;
 use crate::encode::lane::Lane;
 use crate::flow::Flow;
-use crate::message::HEADER_LEN;
 use crate::profile::shape::Shape;
 
-/// One message but for its export time and sequence number.
+/// One message but for its header.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Body {
-    /// The whole message. Version, length and domain are filled; export time and sequence number are zero, and
-    /// [`crate::Session::header`] makes the 16 octets to put in front of `octets[16..]`.
-    pub octets: Vec<u8>,
+    /// The sets, one after the other. [`crate::Session::header`] makes the 16 octets to put in front of them.
+    pub sets: Vec<u8>,
     /// Data records in it.
     pub records: u32,
     /// Sum of the records' packet deltas, both directions.
     pub packets: u64,
     /// Sum of the records' octet deltas, both directions.
     pub total_octets: u64,
-}
-
-impl Body {
-    /// The sets: what follows the header.
-    pub fn sets(&self) -> &[u8] {
-        self.octets.get(HEADER_LEN..).unwrap_or_default()
-    }
 }
 
 /// What became of a flow that was pushed.
@@ -90,7 +81,7 @@ impl BodyEncoder {
     /// Closes what is open and hands over all bodies, in the order in which they were filled; the encoder is empty then.
     pub fn finish(&mut self) -> Vec<Body> {
         for lane in &mut self.lanes {
-            lane.close(&self.format, &mut self.closed);
+            lane.close(&mut self.closed);
         }
         std::mem::take(&mut self.closed)
     }
@@ -115,6 +106,7 @@ mod tests {
             source_port: 1,
             destination_port: 2,
             protocol: 17,
+            translated: false,
             reply_source: address("192.0.2.2"),
             reply_destination: address("192.0.2.1"),
             reply_source_port: 2,
@@ -139,8 +131,8 @@ mod tests {
         let mut fresh = BodyEncoder::new(&format);
         let mut used = BodyEncoder::new(&format);
         for lane in &mut used.lanes {
-            lane.octets = vec![0xa5; 2000];
-            lane.octets.clear();
+            lane.sets = vec![0xa5; 2000];
+            lane.sets.clear();
         }
         for encoder in [&mut fresh, &mut used] {
             for _ in 0..5 {

@@ -3,19 +3,19 @@
 use crate::encode::body::{Body, Pushed};
 use crate::encode::format::{CompiledTemplate, Format};
 use crate::flow::Flow;
-use crate::message::{HEADER_LEN, MessageHeader, SET_HEADER_LEN, SetHeader, length};
+use crate::message::{HEADER_LEN, SET_HEADER_LEN, SetHeader, length};
 
-/// An open message; empty octets: none is open.
+/// An open message; no sets: none is open.
 ///
 /// Records are grouped by template, whatever their order, so that a set header and a look-up in the collector serve many.
 #[derive(Debug, Default)]
 pub(super) struct Lane {
-    /// Headers, and the records of the first one's template.
-    pub(super) octets: Vec<u8>,
+    /// The set of the first record's template.
+    pub(super) sets: Vec<u8>,
     first: u16,
     /// Sets of the other templates, headers included; empty: none in this message.
     others: Vec<(u16, Vec<u8>)>,
-    /// Octets of the message so far.
+    /// Octets of the message so far, its header included.
     size: usize,
     records: u32,
     packets: u64,
@@ -37,14 +37,13 @@ impl Lane {
     ) -> Pushed {
         let id = compiled.template.id;
         if self.size == 0 {
-            self.octets.reserve(format.max_message_size + OVERFLOW_ROOM);
-            self.octets
-                .extend_from_slice(&[0; HEADER_LEN + SET_HEADER_LEN]);
-            self.size = self.octets.len();
+            self.sets.reserve(format.max_message_size + OVERFLOW_ROOM);
+            self.sets.extend_from_slice(&[0; SET_HEADER_LEN]);
+            self.size = HEADER_LEN + SET_HEADER_LEN;
             self.first = id;
         }
         let set = if id == self.first {
-            &mut self.octets
+            &mut self.sets
         } else {
             other(&mut self.others, id, format.max_message_size)
         };
@@ -66,7 +65,7 @@ impl Lane {
         if too_large || !may_start {
             set.truncate(before);
             if self.records == 0 {
-                self.octets.clear();
+                self.sets.clear();
                 self.size = 0;
             }
             return if too_large {
@@ -77,13 +76,13 @@ impl Lane {
         }
         // The record moves on into a message of its own, where the next ones will follow it.
         let mut next = Vec::with_capacity(format.max_message_size + OVERFLOW_ROOM);
-        next.extend_from_slice(&[0; HEADER_LEN + SET_HEADER_LEN]);
+        next.extend_from_slice(&[0; SET_HEADER_LEN]);
         next.extend_from_slice(set.get(start..).unwrap_or_default());
         set.truncate(before);
-        self.close(format, closed);
+        self.close(closed);
         self.first = id;
-        self.size = next.len();
-        self.octets = next;
+        self.size = HEADER_LEN + next.len();
+        self.sets = next;
         Pushed::Added
     }
 
@@ -103,9 +102,9 @@ impl Lane {
     }
 
     /// Hands the message over, if there is one.
-    pub(super) fn close(&mut self, format: &Format, closed: &mut Vec<Body>) {
+    pub(super) fn close(&mut self, closed: &mut Vec<Body>) {
         let Lane {
-            mut octets,
+            mut sets,
             first,
             mut others,
             records,
@@ -113,31 +112,22 @@ impl Lane {
             total_octets,
             ..
         } = std::mem::take(self);
-        fill_set_header(first, &mut octets, HEADER_LEN);
+        fill_set_header(first, &mut sets);
         for (id, set) in &mut others {
-            fill_set_header(*id, set, 0);
-            octets.append(set);
+            fill_set_header(*id, set);
+            sets.append(set);
         }
         // Their memory serves the next message.
         self.others = others;
         if records == 0 {
             return;
         }
-        let header = MessageHeader {
-            length: length(octets.len()),
-            export_time: 0,
-            sequence: 0,
-            domain: format.domain,
-        };
-        if let Some(place) = octets.get_mut(..HEADER_LEN) {
-            place.copy_from_slice(&header.emit());
-        }
         // Bodies wait in windows that count octets, not capacity.
-        if octets.len() < octets.capacity() / 2 {
-            octets.shrink_to_fit();
+        if sets.len() < sets.capacity() / 2 {
+            sets.shrink_to_fit();
         }
         closed.push(Body {
-            octets,
+            sets,
             records,
             packets,
             total_octets,
@@ -156,13 +146,12 @@ fn other(sets: &mut Vec<(u16, Vec<u8>)>, id: u16, room: usize) -> &mut Vec<u8> {
     &mut sets[at].1
 }
 
-/// The set begins at `at` and goes on to the end.
-fn fill_set_header(id: u16, octets: &mut [u8], at: usize) {
+fn fill_set_header(id: u16, set: &mut [u8]) {
     let header = SetHeader {
         id,
-        length: length(octets.len().saturating_sub(at)),
+        length: length(set.len()),
     };
-    if let Some(place) = octets.get_mut(at..at + SET_HEADER_LEN) {
+    if let Some(place) = set.get_mut(..SET_HEADER_LEN) {
         place.copy_from_slice(&header.emit());
     }
 }

@@ -205,6 +205,7 @@ mod tests {
             source_port: 0x0910,
             destination_port: 0x1112,
             protocol: 0x13,
+            translated: false,
             reply_source: "20.21.22.23".parse().unwrap(),
             reply_destination: "24.25.26.27".parse().unwrap(),
             reply_source_port: 0x2829,

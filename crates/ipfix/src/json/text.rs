@@ -19,8 +19,8 @@ pub(super) fn write_hex(octets: &[u8], out: &mut Vec<u8>) {
     out.push(b'"');
 }
 
-/// A JSON string. Ill-formed UTF-8 becomes U+FFFD; control characters are escaped, also those above ASCII, which a
-/// terminal would obey.
+/// A JSON string. Ill-formed UTF-8 becomes U+FFFD. What a terminal would obey instead of showing is escaped: control
+/// characters, also those above ASCII, and the separators and marks that break or turn around a line.
 pub(super) fn write(octets: &[u8], out: &mut Vec<u8>) {
     out.push(b'"');
     for chunk in octets.utf8_chunks() {
@@ -47,7 +47,15 @@ fn write_valid(text: &str, out: &mut Vec<u8>) {
 }
 
 fn needs_escape(character: char) -> bool {
-    matches!(character, '"' | '\\') || character.is_control()
+    matches!(
+        character,
+        '"' | '\\'
+            | '\u{61c}'
+            | '\u{200e}'
+            | '\u{200f}'
+            | '\u{2028}'..='\u{202e}'
+            | '\u{2066}'..='\u{2069}'
+    ) || character.is_control()
 }
 
 fn escape(character: char, out: &mut Vec<u8>) {
@@ -57,10 +65,12 @@ fn escape(character: char, out: &mut Vec<u8>) {
         '\n' => out.extend_from_slice(b"\\n"),
         '\r' => out.extend_from_slice(b"\\r"),
         '\t' => out.extend_from_slice(b"\\t"),
-        // Control characters are all below U+00A0.
+        // All of them are below U+10000.
         _ => {
-            out.extend_from_slice(b"\\u00");
-            out.extend_from_slice(&hex(u8::try_from(u32::from(character)).unwrap_or(b'?')));
+            let [_, _, high, low] = u32::from(character).to_be_bytes();
+            out.extend_from_slice(b"\\u");
+            out.extend_from_slice(&hex(high));
+            out.extend_from_slice(&hex(low));
         }
     }
 }
@@ -85,6 +95,13 @@ mod tests {
             written("größe \u{9b}31m \u{1f600}".as_bytes()),
             "\"größe \\u009b31m \u{1f600}\""
         );
+        // Arabic letter mark, left-to-right mark, line separator, right-to-left override, isolates.
+        assert_eq!(
+            written("\u{61c}\u{200e}\u{2028}\u{202e}\u{2066}\u{2069}".as_bytes()),
+            r#""\u061c\u200e\u2028\u202e\u2066\u2069""#
+        );
+        // What joins letters and emoji stays.
+        assert_eq!(written("\u{200d}".as_bytes()), "\"\u{200d}\"");
         assert_eq!(written(b""), "\"\"");
     }
 

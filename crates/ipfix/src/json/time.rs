@@ -1,15 +1,29 @@
-//! Date-times as JSON text: ISO 8601 in UTC with milliseconds, as JavaScript's `Date` writes it.
+//! Date-times as JSON text: ISO 8601 in UTC with as many digits as the element has. With milliseconds it is what
+//! JavaScript's `Date` writes.
 
-/// The first millisecond that four digits of a year cannot say: 1 January 10000.
-const YEAR_10000: u64 = 253_402_300_800_000;
+/// The first second that four digits of a year cannot say: 1 January 10000.
+const YEAR_10000: u64 = 253_402_300_800;
 
 /// Writes `"2026-01-02T03:04:05.678Z"`; null for the year 10000 and after.
-pub(super) fn write(milliseconds: u64, out: &mut Vec<u8>) {
-    if milliseconds >= YEAR_10000 {
+pub(super) fn milliseconds(value: u64, out: &mut Vec<u8>) {
+    write(value / 1000, value % 1000, 3, out);
+}
+
+/// Writes `"2026-01-02T03:04:05.678901Z"`.
+pub(super) fn microseconds(value: u64, out: &mut Vec<u8>) {
+    write(value / 1_000_000, value % 1_000_000, 6, out);
+}
+
+/// Writes `"2026-01-02T03:04:05.678901234Z"`.
+pub(super) fn nanoseconds(value: u64, out: &mut Vec<u8>) {
+    write(value / 1_000_000_000, value % 1_000_000_000, 9, out);
+}
+
+fn write(seconds: u64, mut fraction: u64, digits: usize, out: &mut Vec<u8>) {
+    if seconds >= YEAR_10000 {
         out.extend_from_slice(b"null");
         return;
     }
-    let seconds = milliseconds / 1000;
     let (year, month, day) = civil(seconds / 86_400);
     let second = seconds % 86_400;
     let [y0, y1] = two(year / 100);
@@ -19,12 +33,17 @@ pub(super) fn write(milliseconds: u64, out: &mut Vec<u8>) {
     let [h0, h1] = two(second / 3600);
     let [i0, i1] = two(second / 60 % 60);
     let [s0, s1] = two(second % 60);
-    let [_, f0] = two(milliseconds % 1000 / 100);
-    let [f1, f2] = two(milliseconds % 100);
     out.extend_from_slice(&[
         b'"', y0, y1, y2, y3, b'-', m0, m1, b'-', d0, d1, b'T', h0, h1, b':', i0, i1, b':', s0, s1,
-        b'.', f0, f1, f2, b'Z', b'"',
+        b'.',
     ]);
+    let mut text = [b'0'; 9];
+    for digit in text.iter_mut().take(digits).rev() {
+        *digit = b'0' + (fraction % 10) as u8;
+        fraction /= 10;
+    }
+    out.extend(text.iter().take(digits));
+    out.extend_from_slice(b"Z\"");
 }
 
 /// Two digits of a number below 100.
@@ -61,7 +80,7 @@ mod tests {
 
     fn written(milliseconds: u64) -> String {
         let mut out = Vec::new();
-        write(milliseconds, &mut out);
+        super::milliseconds(milliseconds, &mut out);
         String::from_utf8(out).unwrap()
     }
 
@@ -84,6 +103,17 @@ mod tests {
     fn a_year_of_five_digits_is_null() {
         assert_eq!(written(253_402_300_800_000), "null");
         assert_eq!(written(u64::MAX), "null");
+    }
+
+    #[test]
+    fn a_finer_time_has_all_its_digits() {
+        let mut out = Vec::new();
+        microseconds(951_782_400_000_007, &mut out);
+        nanoseconds(951_782_400_120_000_089, &mut out);
+        assert_eq!(
+            String::from_utf8(out).unwrap(),
+            "\"2000-02-29T00:00:00.000007Z\"\"2000-02-29T00:00:00.120000089Z\""
+        );
     }
 
     #[test]

@@ -60,7 +60,7 @@ impl Shape {
         };
         let kind = if flow.denied.is_some() {
             Kind::Denied
-        } else if flow.is_translated() {
+        } else if flow.translated {
             Kind::Translated
         } else {
             Kind::Plain

@@ -5,7 +5,7 @@
 
 use std::net::IpAddr;
 
-use ipfix::{Counters, Flow};
+use ipfix::{Body, Counters, Flow};
 
 /// The octets of a text of hexadecimal digits.
 pub(crate) fn octets(text: &str) -> Vec<u8> {
@@ -21,6 +21,17 @@ pub(crate) fn octets(text: &str) -> Vec<u8> {
             u8::from_str_radix(&pair.iter().collect::<String>(), 16).expect("hexadecimal digits")
         })
         .collect()
+}
+
+/// The whole message of a body, by RFC 7011, section 3.1: version 10, length, export time and sequence number of zero, domain.
+pub(crate) fn whole(body: &Body, domain: u32) -> Vec<u8> {
+    let length = u16::try_from(16 + body.sets.len()).unwrap();
+    let mut message = vec![0, 10];
+    message.extend(length.to_be_bytes());
+    message.extend([0; 8]);
+    message.extend(domain.to_be_bytes());
+    message.extend(&body.sets);
+    message
 }
 
 /// Compares octets and shows where they part.
@@ -56,6 +67,7 @@ pub(crate) fn tcp4() -> Flow<'static> {
         source_port: 40000,
         destination_port: 443,
         protocol: 6,
+        translated: false,
         reply_source: ip("198.51.100.2"),
         reply_destination: ip("192.0.2.1"),
         reply_source_port: 443,

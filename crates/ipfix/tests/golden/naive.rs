@@ -50,9 +50,11 @@ impl Naive {
                     octets: 4,
                     milliseconds,
                 },
-                Value::Time(decoded),
+                Value::Milliseconds(decoded),
             ) => milliseconds / 1000 * 1000 == decoded,
-            (Naive::Time { milliseconds, .. }, Value::Time(decoded)) => *milliseconds == decoded,
+            (Naive::Time { milliseconds, .. }, Value::Milliseconds(decoded)) => {
+                *milliseconds == decoded
+            }
             (Naive::Address(address), Value::Address(decoded)) => *address == decoded,
             (Naive::Octets(octets), Value::Octets(decoded)) => octets == decoded,
             (Naive::Text(text), Value::Text(decoded)) => text.as_bytes() == decoded,
@@ -65,11 +67,7 @@ impl Naive {
 pub(crate) fn standard(name: &str, flow: &Flow<'_>) -> Option<Naive> {
     let v4 = flow.source.is_ipv4();
     let icmp = flow.protocol == if v4 { 1 } else { 58 };
-    let translated = flow.denied.is_none()
-        && (flow.source != flow.reply_destination
-            || flow.destination != flow.reply_source
-            || !icmp && flow.source_port != flow.reply_destination_port
-            || !icmp && flow.destination_port != flow.reply_source_port);
+    let translated = flow.denied.is_none() && flow.translated;
     let number = |octets, value| Some(Naive::Number { octets, value });
     let text = |text: &str| Some(Naive::Text(text.to_owned()));
     let time = |octets, ns: u64| {

@@ -210,3 +210,13 @@ fn a_dump_left_early_is_incomplete() {
     read(&mut state, &datagram(&[(0x100, 2, ENTRY)]));
     assert_eq!(state.outcome().reason, Some(Incomplete::Abandoned));
 }
+
+#[test]
+fn a_datagram_that_just_fits_is_whole() {
+    let mut state = state();
+    state.received(65_536, 65_536);
+    read(&mut state, &datagram(&[DONE]));
+    let outcome = state.outcome();
+    assert!(outcome.complete);
+    assert_eq!(outcome.octets, 65_536);
+}

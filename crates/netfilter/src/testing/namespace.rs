@@ -22,6 +22,15 @@ pub fn in_namespace<F: FnOnce() + Send + 'static>(body: F) {
     isolated(test_name::<F>(), body);
 }
 
+/// As [`in_namespace`], in a user namespace of its own also for root: what the first user namespace alone may do is refused
+/// there, such as receive buffers beyond net.core.rmem_max.
+pub fn in_user_namespace<F: FnOnce() + Send + 'static>(body: F) {
+    match std::env::var_os(INSIDE) {
+        Some(_) => on_namespace_thread(body).expect("a namespace is to be had in an own one"),
+        None => again_under_unshare(test_name::<F>()),
+    }
+}
+
 /// As [`in_namespace`], with [`track`] done.
 pub fn in_tracked_namespace<F: FnOnce() + Send + 'static>(body: F) {
     isolated(test_name::<F>(), || {

@@ -118,10 +118,7 @@ fn it_is_collected_when_it_has_doubled_and_when_it_is_full_but_not_all_the_time(
         (0, 0, 0)
     );
     assert_eq!(
-        (
-            store.index.capacities().sum::<usize>(),
-            store.places.capacity()
-        ),
+        (store.index.octets().sum::<usize>(), store.places.capacity()),
         (0, 0)
     );
 }

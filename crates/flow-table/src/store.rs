@@ -1,0 +1,450 @@
+//! Connections that have a slot, and how they are found.
+//!
+//! A slot's number names a connection for as long as nobody moves it; slot and generation name it safely.
+
+mod connection;
+mod identity;
+mod index;
+mod key;
+mod remembered;
+mod scan;
+mod side;
+mod slab;
+mod slots;
+
+use std::collections::BTreeSet;
+
+use ahash::RandomState;
+
+pub(crate) use connection::{Connection, Place, Presence, State, backwards, flag, minus, plus};
+pub(crate) use identity::{Identity, Match, Spoken};
+pub(crate) use key::ConnectionKey;
+pub(crate) use remembered::{Keep, LEAST_REMEMBERED, MOST_OF_A_KEY, Past, Remembered, Why};
+pub(crate) use scan::Scan;
+
+use crate::memory::Segmented;
+use crate::observation::{Counters, Observation, Tuple};
+use index::Index;
+use side::Side;
+use slots::Slots;
+
+/// Connections with a slot: slots, what most do not have, the index, and how many are in which state.
+pub(crate) struct Store {
+    seed: RandomState,
+    slots: Slots,
+    side: Side,
+    /// Every slot of an incarnation of which the kernel may still speak.
+    index: Index,
+    /// What next to no connection has.
+    extras: Segmented<Extra>,
+    /// Zones that connections were ever in: where to look for a tuple whose zone is not known.
+    zones: BTreeSet<u16>,
+    counts: Counts,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Extra {
+    slot: u32,
+    /// How far the counters had come when somebody zeroed them.
+    zeroed: [Counters; 2],
+    /// The start that records told before the kernel's was known; 0: none did.
+    told_start_ns: u64,
+}
+
+/// Connections by state.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Counts {
+    pub(crate) live: usize,
+    pub(crate) idle: usize,
+    pub(crate) ended: usize,
+    pub(crate) done: usize,
+    pub(crate) gone: usize,
+}
+
+/// The incarnations of one key that an observation may speak of. None of them was destroyed.
+#[derive(Default)]
+pub(crate) struct Candidates {
+    /// Held by the kernel, as far as we know, whatever its identity.
+    pub(crate) current: Option<u32>,
+    /// Same id and the same known start; the current one if it is among them.
+    pub(crate) exact: Option<u32>,
+    /// Same id, a start unknown on either side, still current.
+    pub(crate) similar: Option<u32>,
+    /// The same, but missing; the one seen last.
+    pub(crate) similar_missing: Option<u32>,
+    /// How many are missing, and which of them was seen last the longest ago.
+    pub(crate) missing: usize,
+    pub(crate) oldest_missing: Option<u32>,
+}
+
+impl Store {
+    pub(crate) fn new(seed: RandomState) -> Self {
+        Self {
+            seed,
+            slots: Slots::new(),
+            side: Side::new(),
+            index: Index::new(),
+            extras: Segmented::new(),
+            zones: BTreeSet::new(),
+            counts: Counts::default(),
+        }
+    }
+
+    pub(crate) fn hash(&self, key: &ConnectionKey) -> u64 {
+        key.hash(&self.seed)
+    }
+
+    pub(crate) fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    /// Slots in use.
+    pub(crate) fn len(&self) -> usize {
+        self.slots.used()
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        self.slots.bytes() + self.side.bytes() + self.index.bytes() + self.extras.bytes()
+    }
+
+    /// Above every slot's number.
+    pub(crate) fn end(&self) -> u32 {
+        self.slots.end()
+    }
+
+    /// The connection in a slot, Free ones included.
+    #[inline]
+    pub(crate) fn get(&self, slot: u32) -> Option<&Connection> {
+        self.slots.get(slot)
+    }
+
+    #[inline]
+    pub(crate) fn get_mut(&mut self, slot: u32) -> Option<&mut Connection> {
+        self.slots.get_mut(slot)
+    }
+
+    pub(crate) fn key(&self, slot: u32) -> Option<ConnectionKey> {
+        self.slots.key(slot)
+    }
+
+    /// The connection if the slot still has this life.
+    pub(crate) fn life(&mut self, slot: u32, generation: u32) -> Option<&mut Connection> {
+        self.slots.life(slot, generation)
+    }
+
+    /// A generation that no slot has had.
+    pub(crate) fn next_generation(&mut self) -> u32 {
+        self.slots.next_generation()
+    }
+
+    /// The connection in this slot if it is this very incarnation, by id and the kernel's start, and the kernel has it.
+    #[inline]
+    pub(crate) fn current_mut(
+        &mut self,
+        slot: u32,
+        key: &ConnectionKey,
+        id: u32,
+        start_ns: u64,
+    ) -> Option<&mut Connection> {
+        self.slots.current_mut(slot, key, id, start_ns)
+    }
+
+    /// The slot of this very incarnation, as `current_mut`.
+    pub(crate) fn find_current(
+        &self,
+        key: &ConnectionKey,
+        hash: u64,
+        id: u32,
+        start_ns: u64,
+    ) -> Option<u32> {
+        let same = |slot: &u32| self.slots.is_current(*slot, key, id, start_ns);
+        self.index.iter(hash).find(same)
+    }
+
+    /// Reads the index lines of these hashes, so that their cache misses overlap.
+    #[inline]
+    pub(crate) fn touch_index(&self, hashes: impl Iterator<Item = u64>) {
+        self.index.touch_all(hashes);
+    }
+
+    /// A slot that probably has this hash; `u32::MAX`: none at first sight.
+    #[inline]
+    pub(crate) fn probable(&self, hash: u64) -> u32 {
+        self.index.probable(hash)
+    }
+
+    /// Reads a word of each cache line of a slot that an update uses.
+    #[inline]
+    pub(crate) fn touch(&self, slot: u32) -> u64 {
+        self.slots.touch(slot)
+    }
+
+    /// Reads a word of each cache line that a deadline is made of.
+    #[inline]
+    pub(crate) fn touch_deadline(&self, slot: u32) -> u64 {
+        self.slots.touch_deadline(slot)
+    }
+
+    /// Every incarnation of the key that may be meant.
+    pub(crate) fn candidates(
+        &self,
+        key: &ConnectionKey,
+        hash: u64,
+        spoken: Spoken<'_>,
+    ) -> Candidates {
+        let mut found = Candidates::default();
+        let seen_last = |slot: Option<u32>| slot.and_then(|slot| self.get(slot)).map(|it| it.stamp);
+        for slot in self.index.iter(hash) {
+            if !self.slots.has_key(slot, key) {
+                continue;
+            }
+            let Some(connection) = self.slots.get(slot) else {
+                continue;
+            };
+            let gone = connection.is_gone();
+            let stamp = Some(connection.stamp);
+            if !gone {
+                found.current = Some(slot);
+            } else {
+                found.missing += 1;
+                if found.oldest_missing.is_none() || seen_last(found.oldest_missing) > stamp {
+                    found.oldest_missing = Some(slot);
+                }
+            }
+            match spoken.compare(connection.identity(), connection.start_ns) {
+                Match::Same if !gone || found.exact.is_none() => found.exact = Some(slot),
+                Match::Similar if !gone => found.similar = Some(slot),
+                Match::Similar if seen_last(found.similar_missing) < stamp => {
+                    found.similar_missing = Some(slot);
+                }
+                Match::Same | Match::Similar | Match::Other => {}
+            }
+        }
+        found
+    }
+
+    /// The kernel holds an incarnation of this key, as far as we know.
+    pub(crate) fn has_current(&self, key: &ConnectionKey, hash: u64) -> bool {
+        let held = |slot: u32| {
+            self.get(slot)
+                .is_some_and(|connection| !connection.is_gone())
+        };
+        self.index
+            .iter(hash)
+            .any(|slot| self.slots.has_key(slot, key) && held(slot))
+    }
+
+    /// The slots that these tuples' incarnations have, whatever their identity.
+    pub(crate) fn find_all(&self, keys: &[(ConnectionKey, u64)], found: &mut Vec<u32>) {
+        self.index.touch_all(keys.iter().map(|(_, hash)| *hash));
+        for (key, hash) in keys {
+            let slots = self.index.iter(*hash);
+            found.extend(slots.filter(|slot| self.slots.has_key(*slot, key)));
+        }
+    }
+
+    /// A connection of this zone was met.
+    pub(crate) fn note_zone(&mut self, zone: u16) {
+        self.zones.insert(zone);
+    }
+
+    /// Zones that connections were ever in, from this one on.
+    pub(crate) fn zones(&self, from: u16) -> impl Iterator<Item = u16> {
+        self.zones.range(from..).copied()
+    }
+
+    /// Gives a connection a slot. It is Free until `set_state`; a destroyed one is not found by its key.
+    pub(crate) fn add(
+        &mut self,
+        key: &ConnectionKey,
+        hash: u64,
+        connection: Connection,
+        seen: &Observation,
+    ) -> u32 {
+        let slot = self.slots.add(*key, connection);
+        if Side::needed(seen) {
+            self.add_side(slot, seen);
+        }
+        if connection.presence() != Presence::Destroyed {
+            self.index.insert(hash, slot);
+        }
+        self.zones.insert(key.zone());
+        slot
+    }
+
+    fn add_side(&mut self, slot: u32, seen: &Observation) {
+        let side = self
+            .side
+            .add(slot, &seen.reply, seen.reply_zone, seen.labels);
+        if let Some(connection) = self.slots.get_mut(slot) {
+            connection.side = side;
+        }
+    }
+
+    /// Nobody will speak of it any more: it is found by its key no longer.
+    pub(crate) fn set_destroyed(&mut self, slot: u32) {
+        let Some(key) = self.key(slot) else {
+            return;
+        };
+        if let Some(connection) = self.slots.get_mut(slot)
+            && connection.presence() != Presence::Destroyed
+        {
+            connection.put_presence(Presence::Destroyed);
+            self.index.remove(key.hash(&self.seed), slot);
+        }
+    }
+
+    /// Takes a slot back. The connection must be in no queue.
+    pub(crate) fn free(&mut self, slot: u32) {
+        self.set_destroyed(slot);
+        self.set_state(slot, State::Free);
+        self.take_extra(slot);
+        if let Some(connection) = self.slots.get(slot) {
+            self.drop_side(slot, connection.side);
+            self.slots.free(slot);
+        }
+    }
+
+    fn drop_side(&mut self, slot: u32, number: u32) {
+        if number == 0 {
+            return;
+        }
+        if let Some(owner) = self
+            .side
+            .remove(slot, number)
+            .filter(|owner| *owner != slot)
+            && let Some(connection) = self.slots.get_mut(owner)
+        {
+            connection.side = number;
+        }
+    }
+
+    /// Changes the state, and what is counted by it.
+    pub(crate) fn set_state(&mut self, slot: u32, state: State) {
+        let Some(connection) = self.slots.get_mut(slot) else {
+            return;
+        };
+        let former = connection.state();
+        connection.put_state(state);
+        for (state, step) in [(former, -1), (state, 1)] {
+            let count = match state {
+                State::Free => continue,
+                State::Live => &mut self.counts.live,
+                State::Idle => &mut self.counts.idle,
+                State::Ended => &mut self.counts.ended,
+                State::Done => &mut self.counts.done,
+                State::Gone => &mut self.counts.gone,
+            };
+            *count = count.wrapping_add_signed(step);
+        }
+    }
+
+    /// Reply tuple, reply zone, labels, where they are not what the original says.
+    pub(crate) fn side(&self, slot: u32) -> Option<(Tuple, u16, [u8; 16])> {
+        self.side.get(slot, self.get(slot)?.side)
+    }
+
+    /// Keeps the labels that an observation brings. `cached`: it says nothing of labels that it does not bring.
+    pub(crate) fn put_labels(&mut self, slot: u32, seen: &Observation, cached: bool) {
+        let Some(side) = self.get(slot).map(|connection| connection.side) else {
+            return;
+        };
+        if side == 0 {
+            self.add_side(slot, seen);
+        } else if let Some(labels) = self.side.labels_mut(slot, side)
+            && (!cached || seen.labels != [0; 16])
+        {
+            *labels = seen.labels;
+        }
+    }
+
+    /// Somebody has zeroed its counters in the kernel.
+    pub(crate) fn zero(&mut self, slot: u32) {
+        if let Some(connection) = self.slots.get_mut(slot) {
+            let so_far = connection.zero();
+            self.add_zeroed(slot, &so_far);
+        }
+    }
+
+    /// Its counters had come this far, and further, when somebody zeroed them.
+    pub(crate) fn add_zeroed(&mut self, slot: u32, so_far: &[Counters; 2]) {
+        let mut extra = self.take_extra(slot).unwrap_or_default();
+        extra.zeroed = plus(&extra.zeroed, so_far);
+        self.put_extra(slot, extra);
+    }
+
+    /// Its records go on to tell this start.
+    pub(crate) fn keep_told_start(&mut self, slot: u32, told_start_ns: u64) {
+        let mut extra = self.take_extra(slot).unwrap_or_default();
+        if extra.told_start_ns == 0 {
+            extra.told_start_ns = told_start_ns;
+        }
+        self.put_extra(slot, extra);
+    }
+
+    /// How far its counters had come when somebody zeroed them; zero: nobody has.
+    pub(crate) fn zeroed(&self, slot: u32) -> [Counters; 2] {
+        self.extra(slot)
+            .map_or_else(Default::default, |extra| extra.zeroed)
+    }
+
+    /// The start that records told before the kernel's was known.
+    pub(crate) fn told_start(&self, slot: u32) -> Option<u64> {
+        let told = self.extra(slot).map(|extra| extra.told_start_ns);
+        told.filter(|told| *told != 0)
+    }
+
+    fn extra(&self, slot: u32) -> Option<&Extra> {
+        let any = self.get(slot).is_some_and(|it| it.has(flag::EXTRA));
+        let hash = any.then(|| self.seed.hash_one(slot))?;
+        self.extras.iter(hash).find(|extra| extra.slot == slot)
+    }
+
+    fn put_extra(&mut self, slot: u32, extra: Extra) {
+        if let Some(connection) = self.slots.get_mut(slot) {
+            connection.set(flag::EXTRA);
+            let seed = &self.seed;
+            let extra = Extra { slot, ..extra };
+            self.extras.insert(seed.hash_one(slot), extra, |extra| {
+                seed.hash_one(extra.slot)
+            });
+        }
+    }
+
+    fn take_extra(&mut self, slot: u32) -> Option<Extra> {
+        let any = self.get(slot).is_some_and(|it| it.has(flag::EXTRA));
+        let hash = any.then(|| self.seed.hash_one(slot))?;
+        self.extras.remove(hash, |extra| extra.slot == slot)
+    }
+
+    /// The slots that should move down so that memory can go back, highest first.
+    pub(crate) fn to_move(&self) -> Option<impl Iterator<Item = u32> + use<>> {
+        self.slots.to_move()
+    }
+
+    /// Moves a connection that is in no queue to a lower slot, and names that.
+    pub(crate) fn move_down(&mut self, slot: u32) -> Option<u32> {
+        let key = self.key(slot)?;
+        let connection = *self.get(slot)?;
+        let extra = self.take_extra(slot);
+        self.slots.free(slot);
+        let to = self.slots.add(key, connection);
+        if connection.presence() != Presence::Destroyed {
+            self.index.replace(key.hash(&self.seed), slot, to);
+        }
+        self.side.set_owner(to, connection.side);
+        if let Some(extra) = extra {
+            self.put_extra(to, extra);
+        }
+        Some(to)
+    }
+
+    /// One step of giving memory back; true: there is more.
+    pub(crate) fn give_back(&mut self) -> bool {
+        let seed = &self.seed;
+        self.index.give_back()
+            || self.extras.give_back(|extra| seed.hash_one(extra.slot))
+            || self.slots.give_back()
+            || Side::give_back(&mut self.side)
+    }
+}

@@ -1,0 +1,36 @@
+/** Connections of the HTTP server: at most so many, and those that ask nothing give way. */
+import type { Server } from 'node:http';
+import type { Socket } from 'node:net';
+
+/**
+ * Past `limit`, the connection is closed that waits for longest without a request being answered, and a new one is refused
+ * where all are.
+ */
+export function limitConnections(server: Server, limit: number): void {
+	const waiting = new Set<Socket>();
+	const answering = new Set<Socket>();
+	server.on('connection', (socket) => {
+		if (waiting.size + answering.size >= limit) {
+			const [oldest] = waiting;
+			if (oldest === undefined) {
+				socket.destroy();
+				return;
+			}
+			waiting.delete(oldest);
+			oldest.destroy();
+		}
+		waiting.add(socket);
+		socket.once('close', () => {
+			waiting.delete(socket);
+			answering.delete(socket);
+		});
+	});
+	server.on('request', ({ socket }, response) => {
+		waiting.delete(socket);
+		answering.add(socket);
+		response.once('close', () => {
+			if (!answering.delete(socket) || socket.destroyed) return;
+			waiting.add(socket);
+		});
+	});
+}
