@@ -187,6 +187,66 @@ fn a_set_that_changes_during_a_pass_does_not_mix_with_the_former() {
 }
 
 #[test]
+fn a_connection_whose_start_the_kernel_does_not_tell_begins_now() {
+    let pod = |name: &str, start| Pod {
+        name: name.to_owned(),
+        addresses: vec![[10, 0, 0, 1].into()],
+        start,
+        ..Pod::default()
+    };
+    let later = std::time::UNIX_EPOCH + std::time::Duration::from_secs(5);
+    let list = vec![pod("former", None), pod("present", Some(later))];
+    let config = NamesConfig {
+        pods: Arc::new(Pods::new(list).unwrap()),
+        ..NamesConfig::default()
+    };
+    let mut naming = Naming::new(&config);
+    for (start_ns, expected) in [(None, "present"), (Some(0), "present"), (Some(1), "former")] {
+        let id = naming.name(&Observation {
+            start_ns,
+            ..seen(1)
+        });
+        let names = naming.names(id).unwrap();
+        assert_eq!(names.texts().source_pod_name, expected, "{start_ns:?}");
+    }
+}
+
+#[test]
+fn a_pods_name_takes_the_place_of_its_networks_and_no_other_name_changes() {
+    let pods = |json: &str| NameSet::Pods(Arc::new(Pods::from_json(json).unwrap()));
+    let csv = "10.0.0.0/8,inside\n192.0.2.0/24,outside";
+    let config = NamesConfig {
+        networks: Arc::new(Networks::from_csv(csv).unwrap()),
+        ..NamesConfig::default()
+    };
+    let shared = Shared::for_tests(10, Naming::new(&config));
+    let ends = || {
+        let mut names = shared.names();
+        let id = names.name(&seen(1));
+        let texts = names.names(id).unwrap().texts();
+        [
+            texts.source_pod_name.clone(),
+            texts.source_network.clone(),
+            texts.destination_network.clone(),
+        ]
+    };
+    assert_eq!(ends(), ["", "inside", "outside"]);
+    poll(&shared, &[1]);
+    let set = |set| {
+        let sources = shared.names().sources().with(set, 0);
+        drop(shared.names().replace(sources));
+        shared.names().end_pass(0);
+        look_after_names(&shared);
+    };
+    set(NameSet::Networks(Arc::new(
+        Networks::from_csv("0.0.0.0/0,all").unwrap(),
+    )));
+    set(pods(r#"[{"name":"a","addresses":["10.0.0.1"]}]"#));
+    set(pods(r#"[{"name":"b","addresses":["10.0.0.1"]}]"#));
+    assert_eq!(poll(&shared, &[]), named(&[(1, "a")]));
+}
+
+#[test]
 fn unknown_rules_are_all_counted_and_said_at_most_once_a_minute() {
     let config = NamesConfig {
         policy_rules: Some(Arc::default()),
