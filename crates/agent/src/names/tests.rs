@@ -246,6 +246,69 @@ fn a_pods_name_takes_the_place_of_its_networks_and_no_other_name_changes() {
     assert_eq!(poll(&shared, &[]), named(&[(1, "a")]));
 }
 
+/// A source of each kind in which everything is called `name`.
+fn all_called(name: &str) -> [NameSet; 3] {
+    let pods = format!(
+        r#"[{{"name":"{name}","addresses":["10.0.0.1"]}},{{"name":"{name}-2","addresses":["192.0.2.1"]}}]"#
+    );
+    let services =
+        format!(r#"[{{"name":"{name}","addresses":["192.0.2.1"],"port":53,"protocol":"UDP"}}]"#);
+    let rule =
+        |number| format!(r#"{{"number":{number},"name":"{name}","type":"K8sNetworkPolicy"}}"#);
+    let rules = format!("[{},{}]", rule(7), rule(8));
+    [
+        NameSet::Pods(Arc::new(Pods::from_json(&pods).unwrap())),
+        NameSet::Services(Arc::new(Services::from_json(&services).unwrap())),
+        NameSet::PolicyRules(Arc::new(PolicyRules::from_json(&rules).unwrap())),
+    ]
+}
+
+#[test]
+fn every_part_of_the_names_is_filled_once_in_any_order_and_then_stays() {
+    let mut seen = seen(1);
+    seen.labels[..8].copy_from_slice(&(8_u64 << 32 | 7).to_ne_bytes());
+    let kinds = 3;
+    for first in 0..kinds {
+        let mut naming = Naming::new(&NamesConfig::default());
+        let mut held = NamesId(0);
+        let order = (0..kinds).map(|it| (it + first) % kinds);
+        // Each kind is known later than the one before, and what that was called has changed by then.
+        for (round, kind) in order.clone().enumerate() {
+            for (other, set) in all_called(&format!("round-{round}"))
+                .into_iter()
+                .enumerate()
+            {
+                if order.clone().take(round + 1).any(|known| known == other) {
+                    let sources = naming.sources().with(set, 0);
+                    drop(naming.replace(sources));
+                }
+            }
+            let later = naming.named_later(&mut Found::default(), held, &(&seen).into());
+            held = later.unwrap_or_else(|| panic!("kind {kind} is new"));
+        }
+        let round = |kind: usize| format!("round-{}", (kind + kinds - first) % kinds);
+        let texts = naming.names(held).unwrap().texts();
+        assert_eq!(
+            [
+                &texts.source_pod_name,
+                &texts.destination_pod_name,
+                &texts.destination_service_port_name,
+                &texts.ingress_policy.name,
+                &texts.egress_policy.name,
+            ],
+            [
+                &round(0),
+                &format!("{}-2", round(0)),
+                &round(1),
+                &round(2),
+                &round(2)
+            ]
+        );
+        let again = naming.named_later(&mut Found::default(), held, &(&seen).into());
+        assert_eq!(again, None);
+    }
+}
+
 #[test]
 fn unknown_rules_are_all_counted_and_said_at_most_once_a_minute() {
     let config = NamesConfig {
