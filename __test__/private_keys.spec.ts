@@ -6,10 +6,11 @@ import { inspect } from 'node:util';
 import test, { type ExecutionContext } from 'ava';
 import { configText } from '../lib/cli/print_config.ts';
 import { environmentLayer, fileLayer, flagLayer, loadSettings } from '../lib/cli/settings.ts';
-import { FlowExporter } from '../lib/index.ts';
+import { Collector, FlowExporter } from '../lib/index.ts';
 import { ROWS, resolveOptions, resolveWithOrigins } from '../lib/options/options.ts';
 import { COLLECTOR_ROWS } from '../lib/options/target_settings.ts';
 import { Credentials } from '../lib/transport/credentials.ts';
+import { publicDeclarations } from '../scripts/docs/declarations.ts';
 import { makeAuthority, makeCertificate } from './support/certificates.ts';
 import { temporaryFolder } from './support/folder.ts';
 import { runProgram } from './support/namespace.ts';
@@ -118,6 +119,27 @@ test('a private key is in nothing that is shown, whatever option it was given to
 	}
 });
 
+test('a private key is in nothing that a collector shows', async (t) => {
+	const options = publicDeclarations().find(({ name }) => name === 'CollectorOptions')?.members ?? [];
+	t.true(options.length > 10);
+	for (const [form, value] of FORMS) {
+		for (const option of [...options.map(({ name }) => name), 'kye']) {
+			const about = `${option} of a collector, ${form}`;
+			try {
+				const given = { listen: ['tls://127.0.0.1:0'], cert, key, [option]: value };
+				await using collector = new Collector(given as object);
+				collector.on('warning', (warning) => clean(t, JSON.stringify(warning), about));
+				clean(t, inspect(collector, { depth: Number.POSITIVE_INFINITY, showHidden: true }), about);
+				clean(t, JSON.stringify(collector), about);
+				await collector.start();
+				clean(t, JSON.stringify([collector.stats(), collector.addresses]), about);
+			} catch (error) {
+				cleanError(t, error, about);
+			}
+		}
+	}
+});
+
 test('a private key is in no complaint of flags, variables and their printed configuration', (t) => {
 	for (const [form, value] of FORMS) {
 		if (typeof value !== 'string') continue;
@@ -187,6 +209,9 @@ test('the command never prints a private key', async (t) => {
 		[[key], {}],
 		[['dump', '--format', key], {}],
 		[['collect', '--count', key], {}],
+		[['collect', '--listen', key], {}],
+		[['collect', '--read', key], {}],
+		[['collect', '--listen', 'tls://127.0.0.1:0', '--tls-cert', key, '--tls-key', cert], {}],
 		[['run', '--config', key], {}],
 		[['run', '--config', broken], {}],
 		[['run', '--print-config'], { CONNTRACK_IPFIX_TLS_KEY: key, CONNTRACK_IPFIX_COLLECTOR: 'tls://a' }],

@@ -44,7 +44,7 @@ export function loneListener(given: Partial<SessionListener> = {}): SessionListe
 		room: nothing,
 		settled: () => told.push('settled'),
 		failed: (session, parcel) => session.discard(parcel),
-		warned: (_session, code) => told.push(`warned: ${code}`),
+		warned: (_session, { code }) => told.push(`warned: ${code}`),
 		reloaded: nothing,
 		...given,
 	};

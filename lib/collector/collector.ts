@@ -47,6 +47,7 @@ export class Collector extends EventEmitter<CollectorEvents> implements AsyncIte
 		return this.#receiving?.addresses ?? [];
 	}
 
+	/** A snapshot; counters count from the construction. */
 	stats(): CollectorStats {
 		const gauges = this.#receiving?.intake.gauges ?? { sessions: 0, handshakes: 0, templateBytes: 0 };
 		return { state: this.#state, ...gauges, queuedBytes: this.#queue.bytes, ...this.#ledger.counters };

@@ -75,6 +75,7 @@ export interface CollectorOptions {
 	signal?: AbortSignal | undefined;
 }
 
+/** What a collector tells, by name. */
 export interface CollectorEvents {
 	/** A session began: after the handshake over TLS, with the first message over UDP, at its opening for a file. */
 	connect: [{ peer: string; transport: Transport }];
@@ -86,6 +87,7 @@ export interface CollectorEvents {
 	warning: [CollectorWarning];
 }
 
+/** Something that was missed, refused or dropped; docs/errors.md has all codes. */
 export interface CollectorWarning {
 	/**
 	 * What it is about; docs/errors.md has each of them, and what to do.
@@ -93,9 +95,11 @@ export interface CollectorWarning {
 	code: CollectorWarningCode;
 	/** In words, with the last of them. */
 	message: string;
+	/** How often since the last one. */
 	count: number;
 }
 
+/** What kind of thing. */
 export type CollectorWarningCode =
 	| 'ERR_MALFORMED'
 	| 'ERR_CONNECTION'
@@ -109,12 +113,15 @@ export type CollectorWarningCode =
 	| 'ERR_LISTEN'
 	| 'ERR_TLS';
 
+/** How a session's octets come. */
 export type Transport = 'tcp' | 'tls' | 'udp' | 'file';
 
+/** Where a collector stands between its construction and its stop. */
 export type CollectorState = 'new' | 'starting' | 'running' | 'stopping' | 'stopped';
 
 /** A plain snapshot; counters count from the first `start()`. */
 export interface CollectorStats {
+	/** Where it stands. */
 	state: CollectorState;
 	/** Sessions now: connections after their handshake, senders over UDP, a file that is being read. */
 	sessions: number;

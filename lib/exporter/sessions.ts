@@ -152,7 +152,7 @@ export class Sessions implements SessionHost, SessionListener {
 		this.#delivery?.failed(session, parcel);
 	}
 
-	warned(session: Session, code: string, message: string): void {
+	warned(session: Session, { code, message }: { code: string; message: string }): void {
 		tell(this.#events, 'warning', { code, message: `${session.name}: ${message}` });
 	}
 

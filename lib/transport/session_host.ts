@@ -31,7 +31,7 @@ export interface SessionListener {
 	settled(session: Session, parcel: Parcel): void;
 	failed(session: Session, parcel: Parcel): void;
 	/** Something to know that the session lives with. */
-	warned(session: Session, code: string, message: string): void;
+	warned(session: Session, warning: { code: string; message: string }): void;
 	/** Certificates as they are now are used, or will be by the next connection; or `problem` says why not. */
 	reloaded(session: Session, problem: string | null): void;
 }

@@ -146,11 +146,10 @@ export class UdpSession extends Session {
 		const onPath = socket.messageSize();
 		if (onPath === null && !this.#unknownPathTold) {
 			this.#unknownPathTold = true;
-			this.listener.warned(
-				this,
-				'PATH_MTU_UNKNOWN',
-				`the kernel does not tell how large a datagram the path takes: messages have at most ${UNKNOWN_PATH_OCTETS} octets`,
-			);
+			this.listener.warned(this, {
+				code: 'PATH_MTU_UNKNOWN',
+				message: `the kernel does not tell how large a datagram the path takes: messages have at most ${UNKNOWN_PATH_OCTETS} octets`,
+			});
 		}
 		return Math.min(most, onPath ?? UNKNOWN_PATH_OCTETS);
 	}

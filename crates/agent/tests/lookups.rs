@@ -49,6 +49,7 @@ in_both_worlds!(
     lookups_that_follow_a_poll_let_events_through,
     a_lookup_that_is_refused_leaves_the_others_their_answers,
     while_every_lookup_is_refused_nothing_ends,
+    a_mark_that_enters_the_selection_lets_its_connection_in_without_a_poll,
     a_connection_that_closes_is_looked_up_at_once,
     connections_that_close_one_after_the_other_are_looked_up_together,
     many_that_are_due_are_dumped_instead,
@@ -135,6 +136,18 @@ fn while_every_lookup_is_refused_nothing_ends(mut world: impl World) {
     pace.refuse(None);
     assert_eq!(run.poll().ended, u64::from(MANY));
     run.live(0);
+}
+
+fn a_mark_that_enters_the_selection_lets_its_connection_in_without_a_poll(mut world: impl World) {
+    let (mut run, _) = world.run(with_mark(with_events()));
+    run.poll();
+    let entry = |mark| marked(tuple("192.0.2.1:1", "198.51.100.1:53", 17), mark);
+    world.create([entry(2)]);
+    world.create([marked(tuple("192.0.2.1:2", "198.51.100.1:53", 17), 1)]);
+    run.live(1);
+    world.update([entry(1)]);
+    run.live(2);
+    assert_eq!(run.exporter.stats().kernel.polls, 1);
 }
 
 fn a_connection_that_closes_is_looked_up_at_once(mut world: impl World) {

@@ -2,10 +2,16 @@
 //!
 //! A slot's number names a connection for as long as nobody moves it; slot and generation name it safely.
 
+mod aging;
+mod candidates;
 mod connection;
+mod counters;
+mod extra;
+mod facts;
 mod identity;
 mod index;
 mod key;
+mod past;
 mod remembered;
 mod scan;
 mod side;
@@ -16,14 +22,20 @@ use std::collections::BTreeSet;
 
 use ahash::RandomState;
 
-pub(crate) use connection::{Connection, Place, Presence, State, backwards, flag, minus, plus};
+pub(crate) use aging::Keep;
+pub(crate) use candidates::Candidates;
+pub(crate) use connection::Connection;
+pub(crate) use counters::{backwards, minus, plus};
+pub(crate) use facts::{Place, Presence, State, flag};
 pub(crate) use identity::{Identity, Match, Spoken};
 pub(crate) use key::ConnectionKey;
-pub(crate) use remembered::{Keep, LEAST_REMEMBERED, MOST_OF_A_KEY, Past, Remembered, Why};
+pub(crate) use past::{Past, Why};
+pub(crate) use remembered::{LEAST_REMEMBERED, MOST_OF_A_KEY, Remembered};
 pub(crate) use scan::Scan;
 
 use crate::memory::Segmented;
-use crate::observation::{Counters, Observation, Tuple};
+use crate::observation::{Observation, Tuple};
+use extra::Extra;
 use index::Index;
 use side::Side;
 use slots::Slots;
@@ -42,15 +54,6 @@ pub(crate) struct Store {
     counts: Counts,
 }
 
-#[derive(Clone, Copy, Default)]
-struct Extra {
-    slot: u32,
-    /// How far the counters had come when somebody zeroed them.
-    zeroed: [Counters; 2],
-    /// The start that records told before the kernel's was known; 0: none did.
-    told_start_ns: u64,
-}
-
 /// Connections by state.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Counts {
@@ -59,22 +62,6 @@ pub(crate) struct Counts {
     pub(crate) ended: usize,
     pub(crate) done: usize,
     pub(crate) gone: usize,
-}
-
-/// The incarnations of one key that an observation may speak of. None of them was destroyed.
-#[derive(Default)]
-pub(crate) struct Candidates {
-    /// Held by the kernel, as far as we know, whatever its identity.
-    pub(crate) current: Option<u32>,
-    /// Same id and the same known start; the current one if it is among them.
-    pub(crate) exact: Option<u32>,
-    /// Same id, a start unknown on either side, still current.
-    pub(crate) similar: Option<u32>,
-    /// The same, but missing; the one seen last.
-    pub(crate) similar_missing: Option<u32>,
-    /// How many are missing, and which of them was seen last the longest ago.
-    pub(crate) missing: usize,
-    pub(crate) oldest_missing: Option<u32>,
 }
 
 impl Store {
@@ -183,44 +170,6 @@ impl Store {
     #[inline]
     pub(crate) fn touch_deadline(&self, slot: u32) -> u64 {
         self.slots.touch_deadline(slot)
-    }
-
-    /// Every incarnation of the key that may be meant.
-    pub(crate) fn candidates(
-        &self,
-        key: &ConnectionKey,
-        hash: u64,
-        spoken: Spoken<'_>,
-    ) -> Candidates {
-        let mut found = Candidates::default();
-        let seen_last = |slot: Option<u32>| slot.and_then(|slot| self.get(slot)).map(|it| it.stamp);
-        for slot in self.index.iter(hash) {
-            if !self.slots.has_key(slot, key) {
-                continue;
-            }
-            let Some(connection) = self.slots.get(slot) else {
-                continue;
-            };
-            let gone = connection.is_gone();
-            let stamp = Some(connection.stamp);
-            if !gone {
-                found.current = Some(slot);
-            } else {
-                found.missing += 1;
-                if found.oldest_missing.is_none() || seen_last(found.oldest_missing) > stamp {
-                    found.oldest_missing = Some(slot);
-                }
-            }
-            match spoken.compare(connection.identity(), connection.start_ns) {
-                Match::Same if !gone || found.exact.is_none() => found.exact = Some(slot),
-                Match::Similar if !gone => found.similar = Some(slot),
-                Match::Similar if seen_last(found.similar_missing) < stamp => {
-                    found.similar_missing = Some(slot);
-                }
-                Match::Same | Match::Similar | Match::Other => {}
-            }
-        }
-        found
     }
 
     /// The kernel holds an incarnation of this key, as far as we know.
@@ -356,65 +305,6 @@ impl Store {
         {
             *labels = seen.labels;
         }
-    }
-
-    /// Somebody has zeroed its counters in the kernel.
-    pub(crate) fn zero(&mut self, slot: u32) {
-        if let Some(connection) = self.slots.get_mut(slot) {
-            let so_far = connection.zero();
-            self.add_zeroed(slot, &so_far);
-        }
-    }
-
-    /// Its counters had come this far, and further, when somebody zeroed them.
-    pub(crate) fn add_zeroed(&mut self, slot: u32, so_far: &[Counters; 2]) {
-        let mut extra = self.take_extra(slot).unwrap_or_default();
-        extra.zeroed = plus(&extra.zeroed, so_far);
-        self.put_extra(slot, extra);
-    }
-
-    /// Its records go on to tell this start.
-    pub(crate) fn keep_told_start(&mut self, slot: u32, told_start_ns: u64) {
-        let mut extra = self.take_extra(slot).unwrap_or_default();
-        if extra.told_start_ns == 0 {
-            extra.told_start_ns = told_start_ns;
-        }
-        self.put_extra(slot, extra);
-    }
-
-    /// How far its counters had come when somebody zeroed them; zero: nobody has.
-    pub(crate) fn zeroed(&self, slot: u32) -> [Counters; 2] {
-        self.extra(slot)
-            .map_or_else(Default::default, |extra| extra.zeroed)
-    }
-
-    /// The start that records told before the kernel's was known.
-    pub(crate) fn told_start(&self, slot: u32) -> Option<u64> {
-        let told = self.extra(slot).map(|extra| extra.told_start_ns);
-        told.filter(|told| *told != 0)
-    }
-
-    fn extra(&self, slot: u32) -> Option<&Extra> {
-        let any = self.get(slot).is_some_and(|it| it.has(flag::EXTRA));
-        let hash = any.then(|| self.seed.hash_one(slot))?;
-        self.extras.iter(hash).find(|extra| extra.slot == slot)
-    }
-
-    fn put_extra(&mut self, slot: u32, extra: Extra) {
-        if let Some(connection) = self.slots.get_mut(slot) {
-            connection.set(flag::EXTRA);
-            let seed = &self.seed;
-            let extra = Extra { slot, ..extra };
-            self.extras.insert(seed.hash_one(slot), extra, |extra| {
-                seed.hash_one(extra.slot)
-            });
-        }
-    }
-
-    fn take_extra(&mut self, slot: u32) -> Option<Extra> {
-        let any = self.get(slot).is_some_and(|it| it.has(flag::EXTRA));
-        let hash = any.then(|| self.seed.hash_one(slot))?;
-        self.extras.remove(hash, |extra| extra.slot == slot)
     }
 
     /// The slots that should move down so that memory can go back, highest first.

@@ -361,3 +361,22 @@ fn a_remainder_of_a_closed_connection_is_exported_from_a_full_table() {
     let stats = table.stats();
     assert!(stats.live + stats.idle + stats.ended <= 1, "{stats:?}");
 }
+
+/// Its DESTROY is lost, and another one gets its id: by its own NEW, or by a start that is later than the first one's NEW.
+#[test]
+fn a_refused_connection_known_by_its_new_alone_is_not_its_successor() {
+    for by_new in [true, false] {
+        let mut table = full(true);
+        table.created(Scope(0), &new_event(udp(2), 9), &mut everyone, at(2_000));
+        assert_eq!(lost(&table, Loss::Refused), [1, 0, 0]);
+        if by_new {
+            table.created(Scope(0), &new_event(udp(2), 9), &mut everyone, at(3_000));
+        }
+        poll(&mut table, 0, 3_100, &[one(), two(9, 2_999, 5)]);
+        assert_eq!(lost(&table, Loss::Refused), [2, 5, 500]);
+        let destroy = destroy_event(udp(2), 9, 2_999, 4_000, [6, 600, 0, 0]);
+        table.destroyed(Scope(0), &destroy, &mut everyone, at(4_000));
+        assert_eq!(lost(&table, Loss::Refused), [2, 6, 600]);
+        assert_eq!(table.stats().refused_total, 2);
+    }
+}

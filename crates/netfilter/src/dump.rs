@@ -103,8 +103,13 @@ impl DumpState {
     #[inline(always)]
     fn look_at_flags(&mut self, message: &Message<'_>) {
         if message.flags & flag::DUMP_INTR != 0 {
-            self.incomplete(Incomplete::Interrupted);
+            self.interrupted();
         }
+    }
+
+    #[cold]
+    fn interrupted(&mut self) {
+        self.incomplete(Incomplete::Interrupted);
     }
 
     /// DONE or ERROR with this errno.

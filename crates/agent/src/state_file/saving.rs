@@ -199,6 +199,7 @@ mod tests {
         let all: Vec<_> = (0..10_000).map(connection).collect();
         let poll = table.begin_poll(Scope(0), now());
         table.observe(poll, &all, &mut |_: &Observation| Some(NamesId(0)), now());
+        table.end_poll(poll, true, now());
         let saver = Saver::start(file.clone(), [7; 16], &shared).unwrap();
         // The writing cannot begin while this thread has the table.
         saver.save(true);

@@ -62,6 +62,12 @@ impl FlowTable {
         if it.source == Source::New && created_before {
             return None; // The id was given to another one.
         }
+        let by_event = !past.kernel_start && past.exported == <[Counters; 2]>::default();
+        if it.source == Source::New && by_event {
+            // Nothing but its own NEW told of it: this is another one's, and its DESTROY was lost.
+            self.remembered.remove(&it.key, it.hash, past.identity());
+            return None;
+        }
         let counters = it.seen.counters.filter(|it| backwards(it, &past.exported));
         if counters.is_none() {
             return Some(past);
@@ -221,6 +227,11 @@ impl Baseline {
             done: past.done,
             moved: false,
         }
+    }
+
+    /// Something was remembered of it.
+    pub(super) fn is_known(&self) -> bool {
+        self.start.is_some()
     }
 
     /// What is unexported of these counters.

@@ -76,10 +76,7 @@ impl FlowTable {
             self.remembered.remove(&it.key, it.hash, it.identity());
             let scope = it.request.scope.0;
             self.remember_destroyed(&it.key, it.hash, it.identity(), scope);
-        } else if !self
-            .remembered
-            .put(&it.key, it.hash, baseline.refused(it, stamp))
-        {
+        } else if !self.remember_refused(it, baseline, stamp) {
             return self.polls.count_refused(it.request.scope, Some(all));
         } else {
             self.polls.count_refused(it.request.scope, None);
@@ -88,6 +85,15 @@ impl FlowTable {
         self.intake.refused += 1;
         if self.queues.evicting() {
             self.export.want_room(self.config.max_connections);
+        }
+    }
+
+    /// False: there are too many.
+    fn remember_refused(&mut self, it: &Sighting<'_>, baseline: &Baseline, stamp: u32) -> bool {
+        let past = baseline.refused(it, stamp);
+        match baseline.is_known() {
+            true => self.remembered.put(&it.key, it.hash, past),
+            false => self.remembered.add(&it.key, it.hash, past),
         }
     }
 

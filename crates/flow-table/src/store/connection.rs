@@ -1,74 +1,15 @@
 //! One connection in the table: 128 octets beside its key.
 
+mod advance;
+
+use advance::{ended_ms, expires_s};
+
+use super::counters::{backwards, minus};
+use super::facts::{Place, Presence, State, flag};
 use super::identity::Identity;
 use crate::clock::Millis;
 use crate::observation::{Counters, Now, Observation, closed};
 use crate::queues::Timeouts;
-
-/// Where a connection is in its life; see the crate's documentation.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) enum State {
-    /// The slot is free.
-    #[default]
-    Free,
-    Live,
-    /// Quiet and exported as such: out of the queue.
-    Idle,
-    /// Ended, its end not settled.
-    Ended,
-    /// Its end is settled, and the kernel still holds it.
-    Done,
-    /// The same, and the kernel seems to have dropped it: remembered in case that it comes back, or its DESTROY.
-    Gone,
-}
-
-/// Who has its next step in hand.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Place {
-    /// Nobody: it waits for what is said of it.
-    Out,
-    /// A deadline in a queue.
-    Queued,
-    /// An unsettled batch.
-    InFlight,
-    /// A lookup that has not answered.
-    Awaiting,
-}
-
-/// How it stands with the kernel, as far as we know.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Debug)]
-pub(crate) enum Presence {
-    /// The kernel holds it.
-    Held,
-    /// It lives on outside the selection: one record with reason 4, then it is only remembered.
-    Left,
-    /// A complete dump or a lookup missed it, or showed another incarnation. The index still names it.
-    Missing,
-    /// A DESTROY event said so, or nothing more can come. The index no longer names it.
-    Destroyed,
-}
-
-/// Single facts about a connection.
-pub(crate) mod flag {
-    /// The kernel counts for it.
-    pub(crate) const ACCOUNTED: u16 = 1;
-    /// Without counters: activity that no record tells of.
-    pub(crate) const MOVED: u16 = 1 << 1;
-    /// A record of it has been settled.
-    pub(crate) const RECORDED: u16 = 1 << 2;
-    /// `start_ns` is the kernel's.
-    pub(crate) const KERNEL_START: u16 = 1 << 3;
-    /// Looked at since it became due.
-    pub(crate) const FRESH: u16 = 1 << 4;
-    /// Missing from a filtered dump, or perhaps over, and not yet looked up.
-    pub(crate) const SUSPECT: u16 = 1 << 5;
-    /// Its next record is due at once: the table stops, or a done one has something left and the kernel has dropped it.
-    pub(crate) const AT_ONCE: u16 = 1 << 6;
-    /// The store knows more of it: its counters were zeroed, or another start was told.
-    pub(crate) const EXTRA: u16 = 1 << 7;
-    /// Its end was exported, or counted as lost. It may go on all the same, and then has no other end without something new.
-    pub(crate) const END_TOLD: u16 = 1 << 8;
-}
 
 const PLACE_SHIFT: u32 = 9;
 const PRESENCE_SHIFT: u32 = 11;
@@ -343,116 +284,4 @@ impl Connection {
         self.exported = minus(&self.exported, &self.totals);
         std::mem::take(&mut self.totals)
     }
-
-    /// Takes an observation into its own fields; true: it moved. `destroyed`: a DESTROY event said so, which knows the
-    /// counters at last, and no protocol state as a rule. `told`: by somebody who sees timeouts move, not by a NEW event.
-    #[inline]
-    pub(crate) fn advance(
-        &mut self,
-        seen: &Observation,
-        destroyed: bool,
-        told: bool,
-        now: Now,
-        stamp: u32,
-    ) -> bool {
-        self.stamp = stamp;
-        if !self.has(flag::KERNEL_START)
-            && let Some(start) = seen.start()
-        {
-            self.start_ns = start;
-            self.set(flag::KERNEL_START);
-        }
-        let moved = self.moved(seen, destroyed, told, now);
-        if moved {
-            self.moved_ms = Millis::new(now.monotonic_ms);
-            self.end_ms = Millis::new(ended_ms(seen, destroyed, self.end_ms.get(), now));
-            self.clear(flag::FRESH);
-        }
-        self.mark = seen.mark;
-        self.status = seen.status as u16;
-        if !destroyed || seen.protocol_state != 0 {
-            self.protocol_state = seen.protocol_state;
-        }
-        self.clear(flag::SUSPECT);
-        moved
-    }
-
-    /// Merges the counters, or what takes their place; true: they moved since the last observation.
-    #[inline]
-    fn moved(&mut self, seen: &Observation, destroyed: bool, told: bool, now: Now) -> bool {
-        if let Some(counters) = seen.counters {
-            if !self.has(flag::ACCOUNTED) {
-                self.set(flag::ACCOUNTED);
-                self.clear(flag::MOVED);
-            }
-            let moved = self.totals != counters;
-            if moved {
-                self.totals = counters;
-            }
-            return moved;
-        }
-        if self.has(flag::ACCOUNTED) || !told {
-            return false;
-        }
-        // A timeout counts down with the clock; seconds are cut off on both sides, so only more than one is a refresh.
-        let expires = expires_s(seen, now);
-        let refreshed = seen.timeout_s.is_some() && expires > self.expires_s.saturating_add(1);
-        let moved = refreshed || (seen.protocol_state != self.protocol_state && !destroyed);
-        if seen.timeout_s.is_some() {
-            self.expires_s = expires;
-        }
-        if moved {
-            self.set(flag::MOVED);
-        }
-        moved
-    }
-}
-
-/// In both directions, wrapping where counters were zeroed between the two.
-pub(crate) fn minus(left: &[Counters; 2], right: &[Counters; 2]) -> [Counters; 2] {
-    combine(left, right, u64::wrapping_sub)
-}
-
-/// In both directions.
-pub(crate) fn plus(left: &[Counters; 2], right: &[Counters; 2]) -> [Counters; 2] {
-    combine(left, right, u64::wrapping_add)
-}
-
-fn combine(
-    left: &[Counters; 2],
-    right: &[Counters; 2],
-    of: impl Fn(u64, u64) -> u64,
-) -> [Counters; 2] {
-    let [a, b] = left;
-    let [c, d] = right;
-    [(a, c), (b, d)].map(|(left, right)| Counters {
-        packets: of(left.packets, right.packets),
-        octets: of(left.octets, right.octets),
-    })
-}
-
-/// A counter went back. What was zeroed before it was exported is below zero, and nothing is before that.
-pub(crate) fn backwards(new: &[Counters; 2], old: &[Counters; 2]) -> bool {
-    let less = |new: u64, old: u64| (new as i64) < (old as i64);
-    new.iter()
-        .zip(old)
-        .any(|(new, old)| less(new.packets, old.packets) || less(new.octets, old.octets))
-}
-
-/// Wall-clock ms at which it moved: when it was seen to, or earlier where a DESTROY event or what is known of its last packet
-/// says so. What moved now came after what had moved at `former_ms`.
-fn ended_ms(seen: &Observation, destroyed: bool, former_ms: u64, now: Now) -> u64 {
-    let told = match destroyed {
-        true => seen.stop_ns.filter(|stop| *stop != 0),
-        false => seen
-            .last_packet_ns
-            .map(|told| told.max(former_ms * 1_000_000)),
-    };
-    told.map_or(now.wall_ns, |told| told.min(now.wall_ns)) / 1_000_000
-}
-
-fn expires_s(seen: &Observation, now: Now) -> u32 {
-    let seconds = u32::try_from(now.monotonic_ms / 1000).unwrap_or(u32::MAX);
-    seen.timeout_s
-        .map_or(0, |timeout| seconds.saturating_add(timeout))
 }

@@ -5,14 +5,16 @@
 //! 88 octets for IPv4, 112 for IPv6. There are at most as many as connections may be held, or 65,536, and of one tuple
 //! at most [`MOST_OF_A_KEY`].
 
+mod family;
+
 use ahash::RandomState;
 
+use family::Family;
+
+use super::aging::{Aging, Keep};
 use super::identity::{Identity, Match, Spoken};
-use super::key::{Address, ConnectionKey, FamilyKey};
-use crate::export::Loss;
-use crate::memory::Segmented;
-use crate::observation::Counters;
-use crate::polls::before;
+use super::key::ConnectionKey;
+use super::past::{Past, Why};
 
 /// As many are remembered, however few connections may be held. Unit tests go beyond it with a handful.
 pub(crate) const LEAST_REMEMBERED: usize = if cfg!(test) { 8 } else { 65_536 };
@@ -22,72 +24,6 @@ pub(crate) const MOST_OF_A_KEY: usize = 8;
 /// Live, done and remembered ones of the former run, if its bounds were the same.
 const MOST_RESTORED: usize = 3;
 
-/// Why it has no slot.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Why {
-    /// There was no room.
-    Refused,
-    /// Others needed its room.
-    Evicted,
-    /// It lives outside the selection.
-    Left,
-    /// A complete dump missed it, and its end is exported.
-    Missing,
-    /// The former run knew it.
-    Restored,
-    /// A DESTROY ended it while a dump runs that was begun before.
-    Destroyed,
-}
-
-impl Why {
-    /// As what its traffic counts while the kernel keeps it.
-    pub(crate) fn loss(self) -> Option<Loss> {
-        match self {
-            Why::Refused => Some(Loss::Refused),
-            Why::Evicted => Some(Loss::Evicted),
-            Why::Left | Why::Missing | Why::Restored | Why::Destroyed => None,
-        }
-    }
-}
-
-/// What is remembered of one incarnation.
-#[derive(Clone, Debug)]
-pub(crate) struct Past {
-    /// In the kernel's counting: what records hold or losses count. Wraps as that of a connection.
-    pub(crate) exported: [Counters; 2],
-    /// How far its counters had come when somebody zeroed them.
-    pub(crate) zeroed: Option<Box<[Counters; 2]>>,
-    /// The kernel's start, or the first sighting.
-    pub(crate) start_ns: u64,
-    pub(crate) id: u32,
-    /// Requests with a lower number were made before the last observation of it.
-    pub(crate) stamp: u32,
-    /// End of the last record, in seconds since 1970; 0: none.
-    pub(crate) record_end_s: u32,
-    pub(crate) scope: u8,
-    pub(crate) why: Why,
-    /// `start_ns` is the kernel's.
-    pub(crate) kernel_start: bool,
-    /// A record of it was made.
-    pub(crate) recorded: bool,
-    /// Its end was exported.
-    pub(crate) done: bool,
-}
-
-impl Past {
-    pub(crate) fn identity(&self) -> Identity {
-        Identity::new(self.id, self.kernel_start.then_some(self.start_ns))
-    }
-}
-
-struct Entry<A> {
-    key: FamilyKey<A>,
-    past: Past,
-}
-
-const _: () = assert!(size_of::<Entry<[u8; 4]>>() == 88);
-const _: () = assert!(size_of::<Entry<[u8; 16]>>() == 112);
-
 /// Both families.
 pub(crate) struct Remembered {
     v4: Family<[u8; 4]>,
@@ -96,126 +32,6 @@ pub(crate) struct Remembered {
     /// What the former run left comes on top until it is dropped.
     restored: usize,
     aging: Aging,
-}
-
-/// Whether one that was met by a sweep stays.
-pub(crate) enum Keep {
-    Yes,
-    No,
-    /// Nobody will say when the kernel drops it: the oldest go when there are too many.
-    WhileThereIsRoom,
-}
-
-/// How long those stay of which nobody says when the kernel drops them.
-#[derive(Clone, Copy, Default)]
-struct Aging {
-    /// The sweep under way drops them below this stamp.
-    too_old: Option<u32>,
-    /// The oldest stamp that this sweep met.
-    oldest: Option<u32>,
-    /// Let go before their time.
-    forgotten: u64,
-}
-
-impl Aging {
-    /// Where there are too many, the next sweep drops those of the older half of the time.
-    fn begin(&mut self, crowded: bool, newest: u32) {
-        let oldest = self.oldest.take().filter(|_| crowded);
-        self.too_old = oldest.map(|oldest| oldest.wrapping_add(newest.wrapping_sub(oldest) / 2));
-    }
-
-    fn stays(&mut self, stamp: u32) -> bool {
-        if self.too_old.is_some_and(|limit| before(stamp, limit)) {
-            self.forgotten += 1;
-            return false;
-        }
-        if self.oldest.is_none_or(|oldest| before(stamp, oldest)) {
-            self.oldest = Some(stamp);
-        }
-        true
-    }
-}
-
-/// One family's.
-struct Family<A> {
-    entries: Segmented<Entry<A>>,
-    seed: RandomState,
-}
-
-impl<A: Address> Family<A>
-where
-    FamilyKey<A>: Into<ConnectionKey>,
-{
-    fn new(seed: RandomState) -> Self {
-        Self {
-            entries: Segmented::new(),
-            seed,
-        }
-    }
-
-    fn of_key(&self, key: FamilyKey<A>, hash: u64) -> impl Iterator<Item = &Past> {
-        let entries = self.entries.iter(hash);
-        entries
-            .filter(move |entry| entry.key == key)
-            .map(|entry| &entry.past)
-    }
-
-    /// Puts one in the place of what `replaces` names; `full`: only there. None: there is no such one. True: the oldest of
-    /// this key had to go for it.
-    fn put(
-        &mut self,
-        key: &FamilyKey<A>,
-        hash: u64,
-        past: Past,
-        replaces: impl Fn(&Past) -> Match,
-        full: bool,
-    ) -> Option<bool> {
-        let mut count = 0;
-        let (mut oldest, mut similar, mut same) = (None::<&Past>, None, None);
-        for other in self.of_key(*key, hash) {
-            count += 1;
-            if oldest.is_none_or(|oldest| before(other.stamp, oldest.stamp)) {
-                oldest = Some(other);
-            }
-            match replaces(other) {
-                Match::Same => same = Some(other),
-                Match::Similar => similar = Some(other),
-                Match::Other => {}
-            }
-        }
-        let replaced = same.or(similar);
-        let crowded = replaced.is_none() && count >= MOST_OF_A_KEY;
-        let goes = replaced.or(oldest.filter(|_| crowded));
-        if let Some((identity, why)) = goes.map(|goes| (goes.identity(), goes.why)) {
-            let goes = |other: &Past| other.identity() == identity && other.why == why;
-            let place = self
-                .entries
-                .find_mut(hash, |entry| entry.key == *key && goes(&entry.past))?;
-            place.past = past;
-            return Some(crowded);
-        }
-        if full {
-            return None;
-        }
-        let seed = &self.seed;
-        self.entries
-            .insert(hash, Entry { key: *key, past }, |entry| {
-                entry.key.into().hash(seed)
-            });
-        Some(false)
-    }
-
-    fn remove(&mut self, key: &FamilyKey<A>, hash: u64, which: impl Fn(&Past) -> bool) -> bool {
-        let removed = self
-            .entries
-            .remove(hash, |entry| entry.key == *key && which(&entry.past));
-        removed.is_some()
-    }
-
-    fn give_back(&mut self) -> bool {
-        let seed = &self.seed;
-        self.entries.give_back(|entry| entry.key.into().hash(seed))
-    }
 }
 
 impl Remembered {
@@ -322,6 +138,15 @@ impl Remembered {
     /// Remembers one in place of what was remembered of the same identity (of the same tuple, for one that was
     /// destroyed). False: there are too many.
     pub(crate) fn put(&mut self, key: &ConnectionKey, hash: u64, past: Past) -> bool {
+        self.put_in_place(key, hash, past, true)
+    }
+
+    /// Remembers one that is known to be none of those with the same id whose start is not known.
+    pub(crate) fn add(&mut self, key: &ConnectionKey, hash: u64, past: Past) -> bool {
+        self.put_in_place(key, hash, past, false)
+    }
+
+    fn put_in_place(&mut self, key: &ConnectionKey, hash: u64, past: Past, similar: bool) -> bool {
         if past.why == Why::Restored && self.restored < MOST_RESTORED * self.most {
             self.restored += 1;
         }
@@ -330,7 +155,10 @@ impl Remembered {
         let replaces = |other: &Past| match (why, other.why) {
             (Why::Destroyed, Why::Destroyed) => Match::Same,
             (Why::Destroyed, _) | (_, Why::Destroyed) => Match::Other,
-            _ => identity.compare(other.identity()),
+            _ => match identity.compare(other.identity()) {
+                Match::Similar if !similar => Match::Other,
+                found => found,
+            },
         };
         let crowded = match key {
             ConnectionKey::V4(key) => self.v4.put(key, hash, past, replaces, full),

@@ -2,7 +2,8 @@
 //!
 //! A slot's number is its place in the slab times two, plus one for IPv6.
 
-use super::connection::{Connection, State};
+use super::connection::Connection;
+use super::facts::State;
 use super::key::ConnectionKey;
 use super::slab::Slab;
 

@@ -57,19 +57,11 @@ const SOURCES: [Source; 2] = [
 impl Policies {
     /// Those of the calling thread's namespace.
     pub(super) fn read() -> Self {
-        // Without this file the kernel has no modules; where it does not name the module that everything here depends on,
-        // netfilter is built in. Then asking loads nothing.
         let modules = fs::read_to_string("/proc/modules").unwrap_or_default();
-        let loaded = |name: &str| {
-            modules
-                .lines()
-                .any(|line| line.split(' ').next() == Some(name))
-        };
-        let built_in = !loaded("nf_conntrack");
         let mut policies = Self::default();
         for source in &SOURCES {
-            if (built_in || loaded(source.module)) && source.read(&mut policies.protocols).is_err()
-            {
+            let asked = may_be_asked(&modules, source.module);
+            if asked && source.read(&mut policies.protocols).is_err() {
                 policies.unknown = true;
             }
         }
@@ -127,6 +119,16 @@ impl Source {
     }
 }
 
+/// Whether asking loads nothing, by the text of /proc/modules: the module is loaded, or netfilter is built in, which does
+/// not name the module that everything here depends on. Without modules there is no such file.
+fn may_be_asked(modules: &str, module: &str) -> bool {
+    let loaded = |name: &str| {
+        let mut names = modules.lines().filter_map(|line| line.split(' ').next());
+        names.any(|it| it == name)
+    };
+    loaded(module) || !loaded("nf_conntrack")
+}
+
 /// The octet at this path.
 fn protocol(attributes: &[u8], path: &[u16]) -> Option<u8> {
     let (first, rest) = path.split_first()?;
@@ -140,4 +142,39 @@ fn protocol(attributes: &[u8], path: &[u16]) -> Option<u8> {
         }
     }
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::in_namespace;
+
+    #[test]
+    fn a_module_that_is_not_loaded_is_not_asked_for() {
+        let modules = "nf_tables 376832 3 nft_ct,nft_chain_nat, Live 0x0000000000000000\n\
+            nf_conntrack 229376 2 nft_ct,nf_nat, Live 0x0000000000000000\n";
+        assert!(!may_be_asked(modules, "nft_ct"), "named as a user only");
+        assert!(!may_be_asked(modules, "nfnetlink_cttimeout"));
+        let modules = format!("nft_ct 24576 1 - Live 0x0000000000000000\n{modules}");
+        assert!(may_be_asked(&modules, "nft_ct"));
+        assert!(!may_be_asked(&modules, "nfnetlink_cttimeout"));
+        // Netfilter is built in, or everything is.
+        assert!(may_be_asked("ext4 1069056 1 - Live 0x0\n", "nft_ct"));
+        assert!(may_be_asked("", "nft_ct"));
+    }
+
+    #[test]
+    fn a_kernel_without_a_kind_of_policies_has_none_of_it() {
+        in_namespace(|| {
+            let [nft, _] = SOURCES;
+            // No subsystem of nfnetlink has this number.
+            let absent = Source {
+                subsystem: 99,
+                ..nft
+            };
+            let mut protocols = Vec::new();
+            absent.read(&mut protocols).unwrap();
+            assert!(protocols.is_empty());
+        });
+    }
 }
