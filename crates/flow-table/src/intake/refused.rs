@@ -73,7 +73,7 @@ impl FlowTable {
         let stamp = self.first_stamp(it);
         self.store.note_zone(it.key.zone());
         if it.is_destroy() {
-            self.remembered.remove(&it.key, it.hash, it.identity());
+            self.forget_past(it, baseline);
             let scope = it.request.scope.0;
             self.remember_destroyed(&it.key, it.hash, it.identity(), scope);
         } else if !self.remember_refused(it, baseline, stamp) {

@@ -168,9 +168,12 @@ impl Remembered {
         crowded.is_some()
     }
 
-    /// Forgets the incarnation with this identity; false: there is none.
+    /// Forgets the incarnation with this identity, else one with its id where a start is not known; false: there is none.
     pub(crate) fn remove(&mut self, key: &ConnectionKey, hash: u64, identity: Identity) -> bool {
-        let found = self.find(key, hash, |past| identity.compare(past.identity()));
+        let found = self.find(key, hash, |past| match past.identity() {
+            same if same == identity => Match::Same,
+            other => identity.compare(other),
+        });
         let Some((found, why)) = found.map(|found| (found.identity(), found.why)) else {
             return false;
         };

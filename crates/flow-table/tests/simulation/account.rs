@@ -66,6 +66,8 @@ pub struct Account {
     /// The kernel does not hold it any more, and the table was told so.
     pub gone: bool,
     pub held: bool,
+    /// Its NEW was heard when another one with its id had taken its place.
+    pub overtaken: bool,
     /// A message that carries labels was among what was shown in this run.
     pub labelled: bool,
     pub marks: BTreeSet<u32>,
