@@ -112,10 +112,10 @@ impl Clock {
 
     /// The earliest one at which the clock showed it.
     pub(crate) fn earliest_of(&self, wall_ns: u64, now: Now) -> Option<i64> {
-        self.moments(wall_ns, now).last()
+        self.moments(wall_ns, now).min()
     }
 
-    /// Every moment at which the clock showed this time, latest first.
+    /// Every moment at which the clock showed this time, that of the latest step first.
     fn moments(&self, wall_ns: u64, now: Now) -> impl Iterator<Item = i64> {
         let wall = (wall_ns / 1_000_000) as i64;
         let now = now.monotonic_ms as i64;
@@ -183,6 +183,17 @@ mod tests {
         assert_eq!(at(WALL + 88_000 + 23 * HOUR), 98_000);
         assert_eq!(moment(WALL + 12 * HOUR), None);
         assert_eq!(moment(WALL + 100 * HOUR), None);
+    }
+
+    #[test]
+    fn the_earliest_moment_may_be_that_of_the_later_step() {
+        let mut clock = Clock::default();
+        clock.note(now(10_000, WALL));
+        // Set forward by five seconds at once, and nobody looked for four.
+        let last = now(14_186, WALL + 4_186 + 5_000);
+        clock.note(last);
+        let began = clock.earliest_of((WALL + 5_003) * 1_000_000, last);
+        assert_eq!(began, Some(10_003));
     }
 
     #[test]

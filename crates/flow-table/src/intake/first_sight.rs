@@ -5,7 +5,9 @@ use crate::clock::Millis;
 use crate::config::InitialDelta;
 use crate::observation::{Admission, Counters, NamesId};
 use crate::polls::before;
-use crate::store::{Connection, Match, Past, Presence, State, Why, backwards, flag, minus, plus};
+use crate::store::{
+    Connection, Identity, Match, Past, Presence, State, Why, backwards, flag, minus, plus,
+};
 use crate::table::FlowTable;
 
 /// What a connection starts from.
@@ -72,12 +74,9 @@ impl FlowTable {
             return Recalled::Nothing;
         };
         let created_before = matches!(past.why, Why::Restored | Why::Left | Why::Missing);
-        if it.source == Source::New && created_before {
-            return Recalled::Nothing; // The id was given to another one.
-        }
         let by_event = !past.kernel_start && past.exported == <[Counters; 2]>::default();
-        if it.source == Source::New && by_event {
-            // Nothing but its own NEW told of it: this is another one's, and its DESTROY was lost.
+        if it.source == Source::New && (created_before || by_event) {
+            // The id was given to another one, or nothing but its own NEW told of it: its DESTROY was lost.
             self.remembered.remove(&it.key, it.hash, past.identity());
             return Recalled::Nothing;
         }
@@ -140,11 +139,11 @@ impl FlowTable {
         self.insert(it, names, baseline);
     }
 
-    /// It goes on as something else than what is remembered. A DESTROY of one of which nothing is remembered speaks of
-    /// no other one.
+    /// What is remembered of it goes on in another place.
     pub(super) fn forget_past(&mut self, it: &Sighting<'_>, baseline: &Baseline) {
-        if baseline.is_known() || !it.is_destroy() {
-            self.remembered.remove(&it.key, it.hash, it.identity());
+        if let Some((start_ns, kernel_start)) = baseline.start {
+            let identity = Identity::new(it.seen.id, kernel_start.then_some(start_ns));
+            self.remembered.remove(&it.key, it.hash, identity);
         }
     }
 

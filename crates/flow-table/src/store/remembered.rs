@@ -156,6 +156,7 @@ impl Remembered {
             (Why::Destroyed, Why::Destroyed) => Match::Same,
             (Why::Destroyed, _) | (_, Why::Destroyed) => Match::Other,
             _ => match identity.compare(other.identity()) {
+                _ if identity == other.identity() => Match::Same,
                 Match::Similar if !similar => Match::Other,
                 found => found,
             },
