@@ -274,7 +274,7 @@ export interface RuleLabelsInput {
 /** Which connections are read: what `dump()` takes, and the exporter among its options. */
 export interface ConnectionFilters {
 	/**
-	 * Only connections of these conntrack zones (0 is zone 0 only), in either direction. From 0 to 65,535 each; an empty
+	 * Only connections of these conntrack zones (0 is zone 0 only), in either direction. From 0 to 65,535 each, at most 200; an empty
 	 * list selects all.
 	 *
 	 * @default all; antrea: those of Antrea, 65520 for IPv4 and 65510 for IPv6

@@ -69,6 +69,8 @@ function selected(table: Record<OptionName, OptionRow>): Partial<Record<OptionNa
 
 /** One of which is asked for where the other one was given. */
 const NEEDED_TOGETHER: Readonly<Partial<Record<string, string>>> = { tlsCert: 'tlsKey', tlsKey: 'tlsCert' };
+/** The core's, which keeps each zone apart. */
+const MAX_ZONES = 200;
 const FOLLOWING = ['activeTimeout', 'idleTimeout'] as const;
 
 /**
@@ -156,6 +158,7 @@ function checkBounds(settings: Settings, raw: Record<string, unknown>, nameOf: N
 		throw new OptionError(nameOf([option, ...inside]), place === undefined ? got : got?.[place], expected);
 	};
 	if (settings.pollInterval < 100) fail('pollInterval', 'at least 100ms');
+	if (settings.zones.length > MAX_ZONES) fail('zones', `at most ${MAX_ZONES} zones, or none to export all`);
 	if (settings.profile === 'antrea' && settings.zones.length === 0)
 		fail('zones', "at least one zone, or none given for the antrea profile's own");
 	if (settings.fields !== undefined) {

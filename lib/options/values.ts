@@ -39,7 +39,7 @@ export const protocol = judged<number | string, number>((value) => {
 
 /** The bits of VALUE have to be among those of MASK: no mark could match otherwise. */
 export const mark = judged<string | number | MarkFilter, MarkFilter>((given) => {
-	const expected = 'VALUE or VALUE/MASK, each a 32-bit number such as 0x10';
+	const expected = `VALUE or VALUE/MASK, each a 32-bit number such as 0x10${misspeltPart(given)}`;
 	const parts = partsOfMark(given);
 	if (parts === undefined) return { expected };
 	const [value, mask = U32] = parts;
@@ -52,6 +52,14 @@ export const mark = judged<string | number | MarkFilter, MarkFilter>((given) => 
 	}
 	return { value, mask };
 });
+
+const MARK_PARTS = ['value', 'mask'];
+
+function misspeltPart(given: unknown): string {
+	if (typeof given !== 'object' || given === null) return '';
+	const wrong = Object.keys(given).find((name) => !MARK_PARTS.includes(name));
+	return wrong === undefined ? '' : didYouMean(wrong, MARK_PARTS);
+}
 
 function partsOfMark(given: unknown): unknown[] | undefined {
 	if (typeof given === 'number') return [given];
