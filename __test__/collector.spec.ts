@@ -119,7 +119,9 @@ test('a reader that does not read holds the senders back, not the memory', async
 	socket.write(TEMPLATE);
 	const many = Buffer.concat(Array.from({ length: 2_000 }, (_, sequence) => message(DATA_SET, { sequence })));
 	for (let round = 0; round < 200; round += 1) socket.write(many);
-	await new Promise((resolve) => setTimeout(resolve, 300));
+	while (collector.stats().queuedBytes < 10_000) await new Promise((resolve) => setImmediate(resolve));
+	// Turns enough to read all that waits in the kernel, if it were read.
+	for (let turn = 0; turn < 1_000; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 	const { queuedBytes, records } = collector.stats();
 	// One chunk of a socket, 64 KiB, may be decoded after the queue is full: about 2,200 records of 210 octets.
 	t.true(queuedBytes >= 10_000 && queuedBytes < 1_000_000, String(queuedBytes));

@@ -396,7 +396,10 @@ test('names that every object has are wrong names, too', (t) => {
 test('what an exporter says before its start is what its run would say', (t) => {
 	const options = { collectors: ['tcp://a', 'udp://b', 'file:/nowhere/c'], source: 'events' } as const;
 	const exporter = new FlowExporter(options);
-	t.deepEqual(exporter.stats(), new Run(settingsOf(exporter), exporter, () => undefined).stats('new'));
+	t.deepEqual(
+		exporter.stats(),
+		new Run(settingsOf(exporter), new Map(), exporter, () => undefined).stats('new'),
+	);
 	t.not(exporter.stats().collectors, exporter.stats().collectors, 'each its own');
 });
 

@@ -42,6 +42,7 @@ export async function serveMetrics(
 		maxHeaderSize: HEADERS_OCTETS,
 	};
 	const server = createServer(limits, (request, response) => {
+		if (request.socket.destroyed) return;
 		if (!isAllowedHost(request.headers.host, [host, ...names])) {
 			const expected =
 				'asked for by a name that is not ours: use the address, or add the name to metricsHosts';
