@@ -62,7 +62,7 @@ export class Receiving {
 
 	/** Holds back all who can be held back, or lets them go on. */
 	hold(full: boolean): void {
-		if (!full) this.intake.excuse();
+		this.intake.hold(full);
 		for (const source of this.#sources) {
 			if (full) source.pause();
 			else source.resume();

@@ -27,15 +27,15 @@ export async function listenOnStream(
 	credentials: TlsOptions,
 	intake: Intake,
 ): Promise<StreamListener> {
-	const streams = new Set<Socket>();
+	const streams = new Map<Socket, Session>();
 	const raws = new Map<Socket, Session>();
 	const handshakes = target.kind === 'tls' ? new Handshakes(credentials, intake, read) : undefined;
 
 	function read(stream: Socket, session: Session): void {
-		streams.add(stream);
+		streams.set(stream, session);
 		intake.open(session);
 		if (intake.full) stream.pause();
-		stream.on('data', (chunk: Buffer) => intake.take(session, chunk));
+		stream.on('data', (chunk: Buffer) => intake.takeInTurn(session, chunk, stream));
 		stream.on('end', () => intake.finished(session));
 		stream.on('error', (error) => intake.broken(session, error));
 		stream.on('close', () => streams.delete(stream));
@@ -72,10 +72,10 @@ export async function listenOnStream(
 		address: { ...target, port: typeof bound === 'object' && bound !== null ? bound.port : target.port },
 		renew: (renewed) => handshakes?.renew(renewed),
 		pause: () => {
-			for (const stream of streams) stream.pause();
+			for (const stream of streams.keys()) stream.pause();
 		},
 		resume: () => {
-			for (const stream of streams) stream.resume();
+			for (const [stream, session] of streams) if (!intake.isHeld(session)) stream.resume();
 		},
 		close: () =>
 			new Promise((resolve) => {
