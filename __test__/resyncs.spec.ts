@@ -4,8 +4,8 @@ import { inNamespace } from './support/namespace.ts';
 test('a poll that lost events made necessary is not taken for one that was asked for', async (t) => {
 	const seen = await inNamespace<Record<string, number>>('resyncs');
 	const { asked = 0, between = 0, meanwhile = 0 } = seen;
-	t.true(asked > 120 && between >= 3, 'many of both kinds');
-	t.true(meanwhile >= 1, 'one ended while an asked one was waited for');
+	t.true(asked > 30 && between >= 3, 'many of both kinds');
+	t.true(meanwhile >= 3, 'some ended while an asked one was waited for');
 	t.like(
 		seen,
 		{ askedEnds: asked, waiting: 0, outOfTurn: 0, failed: 0 },

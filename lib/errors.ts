@@ -58,7 +58,7 @@ export function toError(thrown: unknown): Error {
 
 function quote(value: unknown): string {
 	if (value === undefined) return 'nothing';
-	const text = jsonOf(value) ?? String(value);
+	const text = typeof value === 'number' ? String(value) : (jsonOf(value) ?? String(value));
 	// The whole value: what is left of a mangled key, or stands beside one, may be part of it.
 	if (holdsPrivateKey(text)) return HIDDEN;
 	return withoutPasswords(text.length > 120 ? `${text.slice(0, 117)}...` : text);

@@ -47,7 +47,7 @@ export class Collector extends EventEmitter<CollectorEvents> implements AsyncIte
 		return this.#receiving?.addresses ?? [];
 	}
 
-	/** A snapshot; counters count from the construction. */
+	/** A snapshot; counters count from the construction, over all starts. */
 	stats(): CollectorStats {
 		const gauges = this.#receiving?.intake.gauges ?? { sessions: 0, handshakes: 0, templateBytes: 0 };
 		return { state: this.#state, ...gauges, queuedBytes: this.#queue.bytes, ...this.#ledger.counters };

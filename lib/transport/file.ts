@@ -9,6 +9,7 @@
  * that a killed agent left is named the same way before the new one begins, or removed when it is empty.
  */
 import { messageOf } from '../errors.ts';
+import { within } from '../exporter/time_limit.ts';
 import type { FileTarget } from '../options/target.ts';
 import { PartFile } from './part_file.ts';
 import { Session } from './session.ts';
@@ -40,6 +41,8 @@ export class FileSession extends Session {
 	#flushTimer: NodeJS.Timeout | undefined;
 	/** Files that a break has left behind, until the disk answers. */
 	readonly #left = new Set<Promise<void>>();
+	/** The file that is being begun: if it is not wanted any more, it holds the path until it is left. */
+	#beginning: Promise<unknown> = Promise.resolve();
 
 	protected connect(): void {
 		this.#attempt += 1;
@@ -71,15 +74,24 @@ export class FileSession extends Session {
 	}
 
 	async #open(attempt: number): Promise<void> {
+		await this.#beginning;
 		while (this.#left.size >= MOST_LEFT) await Promise.race(this.#left);
 		if (attempt !== this.#attempt) return;
-		const file = await PartFile.begin(this.#path);
-		if (attempt !== this.#attempt) {
-			await file.leave();
-			return;
-		}
+		const file = await this.#next(() => attempt === this.#attempt);
+		if (file === undefined) return;
 		this.#flushTimer = setInterval(() => this.#tick(), this.settings.flushInterval).unref();
 		this.#serve(file);
+	}
+
+	/** Begins a file. Undefined: it was not wanted any more when the disk had answered. */
+	#next(isWanted: () => boolean): Promise<PartFile | undefined> {
+		const next = PartFile.begin(this.#path).then(async (file) => {
+			if (isWanted()) return file;
+			await file.leave();
+			return undefined;
+		});
+		this.#beginning = next.catch(() => undefined);
+		return next;
 	}
 
 	#serve(file: PartFile): void {
@@ -194,9 +206,10 @@ export class FileSession extends Session {
 		this.#busy = true;
 		this.#within(
 			'rename',
-			file.name(true).then(() => PartFile.begin(this.#path)),
+			file.name(true).then(() => this.#next(() => this.#file === file)),
 		).then(
 			(next) => {
+				if (next === undefined) return;
 				if (this.#file !== file) {
 					void next.leave();
 					return;
@@ -241,6 +254,11 @@ export class FileSession extends Session {
 		this.#file = undefined;
 		this.#busy = false;
 		this.#flushing = undefined;
+	}
+
+	/** Whoever comes next finds the path free, unless the disk does not answer. */
+	protected override async gone(): Promise<void> {
+		await within(LAST_ANSWER_MS, Promise.all([this.#beginning, ...this.#left]));
 	}
 
 	/** After all was settled, and so flushed. */

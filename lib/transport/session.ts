@@ -71,6 +71,9 @@ export abstract class Session {
 	/** Closes the connection in order, after everything was settled. */
 	protected abstract finish(): Promise<void>;
 
+	/** After the session was closed: resolves when nothing of it is in the way of another one, or that takes too long. */
+	protected async gone(): Promise<void> {}
+
 	get name(): string {
 		return this.settings.name;
 	}
@@ -147,6 +150,7 @@ export abstract class Session {
 			}
 		}
 		this.close();
+		await this.gone();
 	}
 
 	/** Ends at once, whatever the state. What is left counts as lost for this collector if it was kept for it. */

@@ -14,7 +14,11 @@ use agent::Notice;
 use netfilter::testing::{Entry, Maker, in_tracked_namespace, numbered};
 
 use support::broken_socket::ExporterSocket;
+use support::pace::Point;
+use support::world::World;
 use support::{Run, datagram, kernel_totals, key, number, sums, totals, with_events};
+
+in_both_worlds!(a_poll_that_is_asked_for_while_an_unasked_one_runs_is_made_and_told_after_it);
 
 fn live(run: &mut Run, wanted: usize) {
     run.export_until(|_, exporter| exporter.stats().table.live == wanted);
@@ -147,4 +151,32 @@ fn each_poll_that_was_asked_for_is_told_once_as_such_whatever_polls_run_beside()
         assert_eq!(kernel.polls, (ASKED + 1 + told(false)) as u64);
         assert!(kernel.event_overruns > 0);
     });
+}
+
+fn a_poll_that_is_asked_for_while_an_unasked_one_runs_is_made_and_told_after_it(
+    mut world: impl World,
+) {
+    let (mut run, pace) = world.run(agent::Config {
+        event_buffer: 4096,
+        ..with_events()
+    });
+    run.poll();
+    // More events than the small buffer holds: a repair that nobody asks for.
+    pace.hold(Point::DumpBuffer);
+    pace.hold(Point::BeforeReceive);
+    world.create((0..500).map(|number| Entry::new(numbered(number))));
+    pace.release(Point::BeforeReceive);
+    pace.held(Point::DumpBuffer);
+    run.exporter.poll();
+    run.exporter.poll();
+    pace.release(Point::DumpBuffer);
+    let first = run.wait(|notice| matches!(notice, Notice::Poll(_)));
+    let second = run.wait(|notice| matches!(notice, Notice::Poll(_)));
+    let asked = [first, second].map(|notice| match notice {
+        Notice::Poll(summary) => summary.asked,
+        _ => unreachable!("a poll"),
+    });
+    assert_eq!(asked, [false, true]);
+    run.settled();
+    assert_eq!(run.exporter.stats().kernel.polls, 3);
 }

@@ -9,8 +9,8 @@ mod support;
 
 use std::fs;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use agent::{EventSource, Heard, Notice, Sockets};
 use netfilter::sysctl::Settings;
@@ -22,6 +22,12 @@ use support::pace::Point;
 use support::scripted::ScriptedKernel;
 use support::world::{RealConntrack, World};
 use support::{Run, with_events};
+
+/// One test at a time: what is counted is how often threads of this process sleep.
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 in_both_worlds!(what_is_due_is_told_once_until_something_is_taken);
 
@@ -44,6 +50,7 @@ fn told(run: &mut Run) -> usize {
 }
 
 fn what_is_due_is_told_once_until_something_is_taken(mut world: impl World) {
+    let _alone = alone();
     let (mut run, _) = world.run(with_events());
     run.poll();
     make_and_end(&mut world, 1);
@@ -88,6 +95,7 @@ fn tcp_alone() -> agent::Config {
 
 #[test]
 fn updates_of_no_interest_wake_no_thread() {
+    let _alone = alone();
     in_tracked_namespace(|| {
         const UPDATES: u32 = 500;
         let mut world = RealConntrack::here();
@@ -116,6 +124,7 @@ fn updates_of_no_interest_wake_no_thread() {
 
 #[test]
 fn events_of_connections_that_are_not_selected_wake_the_event_reader_alone() {
+    let _alone = alone();
     const EVENTS: u32 = 200;
     let mut kernel = ScriptedKernel::default();
     let (mut run, pace) = World::run(&kernel, tcp_alone());
@@ -129,6 +138,26 @@ fn events_of_connections_that_are_not_selected_wake_the_event_reader_alone() {
     // It looks after the table once a second, and is woken for nothing else.
     let slept = sleeps("conntrack") - before;
     assert!(slept < u64::from(EVENTS) / 4, "{slept} times");
+}
+
+#[test]
+fn events_that_follow_one_another_closely_wake_the_reader_once_for_many() {
+    let _alone = alone();
+    const EVENTS: u32 = 4000;
+    let mut kernel = ScriptedKernel::default();
+    let (mut run, pace) = World::run(&kernel, with_events());
+    run.poll();
+    let before = pace.passed(Point::FoundEmpty);
+    for number in 0..EVENTS {
+        World::create(&mut kernel, [Entry::new(numbered(number))]);
+        // Time enough to wake somebody and have it read.
+        for _ in 0..50 {
+            std::thread::yield_now();
+        }
+    }
+    run.live(EVENTS as usize);
+    let woken = pace.passed(Point::FoundEmpty) - before;
+    assert!(woken < u64::from(EVENTS) / 10, "{woken} times");
 }
 
 /// How often this thread of the process has gone to sleep.
@@ -222,6 +251,7 @@ impl Endless {
 
 #[test]
 fn a_stop_ends_a_poll_that_events_keep_from_its_end() {
+    let _alone = alone();
     let endless = Endless::new();
     let (mut run, pace) = Run::start_paced(endless.clone(), with_events());
     run.exporter.poll();
@@ -235,6 +265,7 @@ fn a_stop_ends_a_poll_that_events_keep_from_its_end() {
 
 #[test]
 fn a_stop_waits_for_no_backlog_of_events_that_nobody_wants() {
+    let _alone = alone();
     let endless = Endless::new();
     let (mut run, pace) = Run::start_paced(endless.clone(), tcp_alone());
     pace.wait_passed(Point::AfterReceive, 10_000);

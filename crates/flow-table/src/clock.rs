@@ -61,7 +61,7 @@ impl Clock {
         let same = self
             .spans
             .last()
-            .is_some_and(|span| (offset - span.offset_ms).abs() <= STEP_MS);
+            .is_some_and(|span| same_clock(offset, span.offset_ms));
         if !same {
             self.stepped(monotonic, offset);
         }
@@ -73,7 +73,7 @@ impl Clock {
         let monotonic = moment.monotonic_ms as i64;
         let offset_ms = offset(moment);
         if let Some(first) = self.spans.first_mut() {
-            if (offset_ms - first.offset_ms).abs() <= STEP_MS {
+            if same_clock(offset_ms, first.offset_ms) {
                 return;
             }
             first.after_ms = monotonic;
@@ -107,16 +107,28 @@ impl Clock {
     /// The monotonic moment of a wall-clock time that has passed: the latest one at which the clock showed it. None: as far
     /// as was seen it never did (a step forward jumped over it, or it is yet to come).
     pub(crate) fn monotonic_of(&self, wall_ns: u64, now: Now) -> Option<i64> {
-        self.moments(wall_ns, now).next()
+        self.moments(wall_ns, now).next().map(|(at, _)| at)
+    }
+
+    /// A wall-clock time that has passed was before that moment. Milliseconds cannot tell what began just before it, so
+    /// that it is the wall clock that tells, unless it was set in between.
+    pub(crate) fn is_before(&self, wall_ns: u64, moment: Now, now: Now) -> bool {
+        let shown = self.moments(wall_ns, now).next();
+        shown.is_some_and(
+            |(at, offset_ms)| match same_clock(offset_ms, offset(moment)) {
+                true => wall_ns < moment.wall_ns,
+                false => at < moment.monotonic_ms as i64,
+            },
+        )
     }
 
     /// The earliest one at which the clock showed it.
     pub(crate) fn earliest_of(&self, wall_ns: u64, now: Now) -> Option<i64> {
-        self.moments(wall_ns, now).last()
+        self.moments(wall_ns, now).map(|(at, _)| at).min()
     }
 
-    /// Every moment at which the clock showed this time, latest first.
-    fn moments(&self, wall_ns: u64, now: Now) -> impl Iterator<Item = i64> {
+    /// Every moment at which the clock showed this time, that of the latest step first, and by how much it was ahead then.
+    fn moments(&self, wall_ns: u64, now: Now) -> impl Iterator<Item = (i64, i64)> {
         let wall = (wall_ns / 1_000_000) as i64;
         let now = now.monotonic_ms as i64;
         let mut until = now;
@@ -126,13 +138,18 @@ impl Clock {
             let after = if n == 0 { i64::MIN } else { span.after_ms };
             let shown = (after..=until.saturating_add(STEP_MS)).contains(&at);
             until = span.from_ms;
-            shown.then(|| at.min(now))
+            shown.then(|| (at.min(now), span.offset_ms))
         })
     }
 }
 
 fn offset(now: Now) -> i64 {
     (now.wall_ns / 1_000_000) as i64 - now.monotonic_ms as i64
+}
+
+/// Nobody set it between these.
+fn same_clock(offset_ms: i64, other_ms: i64) -> bool {
+    (offset_ms - other_ms).abs() <= STEP_MS
 }
 
 #[cfg(test)]
@@ -183,6 +200,37 @@ mod tests {
         assert_eq!(at(WALL + 88_000 + 23 * HOUR), 98_000);
         assert_eq!(moment(WALL + 12 * HOUR), None);
         assert_eq!(moment(WALL + 100 * HOUR), None);
+    }
+
+    #[test]
+    fn what_was_a_nanosecond_before_a_moment_was_before_it() {
+        let start = now(10_000, WALL);
+        let clock = Clock::new(start);
+        let later = now(20_000, WALL + 10_000);
+        assert!(clock.is_before(start.wall_ns - 1, start, later));
+        assert!(!clock.is_before(start.wall_ns, start, later));
+    }
+
+    #[test]
+    fn what_began_after_a_moment_was_not_before_it_though_the_clock_was_set_back() {
+        let start = now(10_000, WALL);
+        let mut clock = Clock::new(start);
+        let later = now(20_000, WALL + 10_000 - HOUR);
+        clock.note(later);
+        let at = |wall: u64| clock.is_before(wall * 1_000_000, start, later);
+        assert!(!at(WALL + 9_999 - HOUR));
+        assert!(at(WALL - 2 * HOUR));
+    }
+
+    #[test]
+    fn the_earliest_moment_may_be_that_of_the_later_step() {
+        let mut clock = Clock::default();
+        clock.note(now(10_000, WALL));
+        // Set forward by five seconds at once, and nobody looked for four.
+        let last = now(14_186, WALL + 4_186 + 5_000);
+        clock.note(last);
+        let began = clock.earliest_of((WALL + 5_003) * 1_000_000, last);
+        assert_eq!(began, Some(10_003));
     }
 
     #[test]

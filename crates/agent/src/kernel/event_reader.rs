@@ -127,6 +127,13 @@ impl Drop for EventReader {
     }
 }
 
+/// How long events may gather before they are read, after so many octets were read the last time, which ended `since`.
+fn rest(octets_read: usize, granted_buffer: usize, since: Duration) -> Option<Duration> {
+    let restful = octets_read.saturating_mul(RESTFUL) < granted_buffer;
+    REST.checked_sub(since)
+        .filter(|rest| restful && !rest.is_zero())
+}
+
 fn news(event: &Event<'_>, selection: &Selection) -> Option<Heard> {
     selection.admits(&event.connection).then(|| Heard::Event {
         kind: event.kind,
@@ -168,9 +175,8 @@ fn read(
             let _ = poll(bells, None);
         }
         if next == Next::WaitForEvents {
-            let restful = octets_read.saturating_mul(RESTFUL) < source.granted_buffer();
-            let rest = REST.saturating_sub(read_at.elapsed());
-            if restful && let (false, Ok(rest)) = (rest.is_zero(), Timespec::try_from(rest)) {
+            let rest = rest(octets_read, source.granted_buffer(), read_at.elapsed());
+            if let Some(Ok(rest)) = rest.map(Timespec::try_from) {
                 // Whoever wants the reader now rings.
                 let _ = poll(&mut [PollFd::new(queue.bell(), PollFlags::IN)], Some(&rest));
             }
@@ -221,5 +227,22 @@ fn read(
         if any {
             shared.requests.ring();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_gather_for_five_milliseconds_unless_their_buffer_is_small_for_what_came() {
+        let ms = Duration::from_millis;
+        assert_eq!(rest(999, 16_000, ms(0)), Some(ms(5)));
+        assert_eq!(rest(999, 16_000, ms(2)), Some(ms(3)));
+        assert_eq!(rest(999, 16_000, ms(5)), None);
+        assert_eq!(rest(999, 16_000, ms(60_000)), None);
+        assert_eq!(rest(1000, 16_000, ms(0)), None);
+        assert_eq!(rest(usize::MAX, 16_000, ms(0)), None);
+        assert_eq!(rest(0, 16_000, ms(1)), Some(ms(4)));
     }
 }
