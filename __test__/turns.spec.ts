@@ -86,6 +86,32 @@ test('what was read before a connection broke, or gave way, is decoded', (t) => 
 	}
 });
 
+test('what waits when nobody reads the records waits until somebody does', async (t) => {
+	const settings = collectorSettings({ listen: ['tcp://127.0.0.1:0'], maxQueuedBytes: 4_096 });
+	const ledger = new Ledger(() => undefined);
+	const queue = new Queue(settings.maxQueuedBytes);
+	const intake = new Intake(settings, queue, ledger, new EventEmitter());
+	queue.onFull = (full) => intake.hold(full);
+	const session = new Session('tcp', 'peer', settings, () => undefined);
+	const stream = new FakeStream();
+	intake.admit(session, '127.0.0.1', 1);
+	intake.open(session);
+	const data = message(DATA_SET);
+	const many = Array.from({ length: 100 }, () => data);
+	intake.takeInTurn(session, Buffer.concat([message(TEMPLATE_SET), ...many]), stream);
+	t.true(queue.full);
+	intake.takeInTurn(session, data, stream);
+	for (let turned = 0; turned < 3; turned += 1) await turn();
+	t.is(ledger.counters.records, 100);
+	t.true(stream.held);
+	t.true(intake.isHeld(session));
+	await queue.take();
+	for (let turned = 0; turned < 3; turned += 1) await turn();
+	t.is(ledger.counters.records, 101);
+	t.false(stream.held);
+	intake.dispose();
+});
+
 test('a flood over many connections leaves the event loop a turn after each few chunks, and nothing is lost', async (t) => {
 	const each = 40_000;
 	const collector = new Collector({ listen: ['tcp://127.0.0.1:0'], maxQueuedBytes: 1_073_741_824 });
