@@ -49,9 +49,15 @@ export async function collect(flags: CollectFlags): Promise<number> {
 	const releaseSignals = onStopSignal(stop);
 	const renew = () => void collector.renewCertificates();
 	process.on('SIGHUP', renew);
-	await collector.start().catch((error: unknown) => {
+	const started = collector.start().catch((error: unknown) => {
 		throw renamed(error);
 	});
+	// A name server or a disk that does not answer holds up the start, not its end.
+	const stopped = await Promise.race([started, asked.then(() => true as const)]);
+	if (stopped === true) {
+		await collector.stop();
+		return 0;
+	}
 	for (const address of collector.addresses) say(`listening on ${address}`);
 
 	const output = new Output(flags.count);
