@@ -5,7 +5,7 @@ import { Intake } from '../lib/collector/intake.ts';
 import { Ledger } from '../lib/collector/ledger.ts';
 import { Queue } from '../lib/collector/queue.ts';
 import { Session } from '../lib/collector/session.ts';
-import { collectorSettings } from '../lib/collector/settings.ts';
+import { receivingSettings } from '../lib/collector/settings.ts';
 import { Turns } from '../lib/collector/turns.ts';
 import { Collector } from '../lib/index.ts';
 import { DATA_SET, message, TEMPLATE_SET } from './support/records.ts';
@@ -68,7 +68,7 @@ test('while the queue is full nothing that waits is decoded, but for a session t
 });
 
 test('what was read before a connection broke, or gave way, is decoded', (t) => {
-	const settings = collectorSettings({ listen: ['tcp://127.0.0.1:0'] });
+	const settings = receivingSettings({ listen: ['tcp://127.0.0.1:0'] });
 	for (const end of ['broken', 'closed'] as const) {
 		const ledger = new Ledger(() => undefined);
 		const intake = new Intake(settings, new Queue(settings.maxQueuedBytes), ledger, new EventEmitter());
@@ -87,7 +87,7 @@ test('what was read before a connection broke, or gave way, is decoded', (t) => 
 });
 
 test('what waits when nobody reads the records waits until somebody does', async (t) => {
-	const settings = collectorSettings({ listen: ['tcp://127.0.0.1:0'], maxQueuedBytes: 4_096 });
+	const settings = receivingSettings({ listen: ['tcp://127.0.0.1:0'], maxQueuedBytes: 4_096 });
 	const ledger = new Ledger(() => undefined);
 	const queue = new Queue(settings.maxQueuedBytes);
 	const intake = new Intake(settings, queue, ledger, new EventEmitter());
