@@ -6,6 +6,7 @@ mod aging;
 mod candidates;
 mod connection;
 mod counters;
+mod ends;
 mod extra;
 mod facts;
 mod identity;
@@ -26,6 +27,7 @@ pub(crate) use aging::Keep;
 pub(crate) use candidates::Candidates;
 pub(crate) use connection::Connection;
 pub(crate) use counters::{backwards, minus, plus};
+pub(crate) use ends::Ends;
 pub(crate) use facts::{Place, Presence, State, flag};
 pub(crate) use identity::{Identity, Match, Spoken};
 pub(crate) use key::ConnectionKey;
@@ -119,6 +121,11 @@ impl Store {
         self.slots.life(slot, generation)
     }
 
+    /// The one given out last.
+    pub(crate) fn last_generation(&self) -> u32 {
+        self.slots.last_generation()
+    }
+
     /// A generation that no slot has had.
     pub(crate) fn next_generation(&mut self) -> u32 {
         self.slots.next_generation()
@@ -172,15 +179,11 @@ impl Store {
         self.slots.touch_deadline(slot)
     }
 
-    /// The kernel holds an incarnation of this key, as far as we know.
-    pub(crate) fn has_current(&self, key: &ConnectionKey, hash: u64) -> bool {
-        let held = |slot: u32| {
-            self.get(slot)
-                .is_some_and(|connection| !connection.is_gone())
-        };
-        self.index
-            .iter(hash)
-            .any(|slot| self.slots.has_key(slot, key) && held(slot))
+    /// The incarnation of this key that the kernel holds, as far as we know.
+    pub(crate) fn current(&self, key: &ConnectionKey, hash: u64) -> Option<&Connection> {
+        let slots = self.index.iter(hash);
+        let mut of_key = slots.filter(|slot| self.slots.has_key(*slot, key));
+        of_key.find_map(|slot| self.get(slot).filter(|connection| !connection.is_gone()))
     }
 
     /// The slots that these tuples' incarnations have, whatever their identity.

@@ -93,6 +93,12 @@ impl Account {
         }
     }
 
+    /// Another one that is outside the selection may be taken for this one.
+    pub fn may_be(&mut self, sight: &Sight) {
+        self.most = with(self.most, sight.shown.unwrap_or_default());
+        self.has_left = true;
+    }
+
     /// Another run knew it; this one has not met it.
     pub fn is_unmet(&self) -> bool {
         self.restored || self.dropped
