@@ -156,6 +156,12 @@ impl Kernel {
         }
     }
 
+    /// The listener's buffer was full: what waits is lost, and is not sent again either.
+    pub fn overrun(&mut self) {
+        self.events.clear();
+        self.sent.clear();
+    }
+
     /// Somebody listens, or nobody does, from now on.
     pub fn listen(&mut self, listened_to: bool) {
         self.listened_to = listened_to;

@@ -68,7 +68,7 @@ impl World {
             Step::Zero => self.kernel.zero(),
             Step::Flush => self.kernel.flush(),
             Step::Repeat(which) => self.kernel.repeat(which),
-            Step::Overrun => self.kernel.events.clear(),
+            Step::Overrun => self.kernel.overrun(),
             Step::Wait(ms) => self.kernel.ms += ms,
             Step::Clock(seconds) => {
                 // The agent wakes often enough to have seen what the clock shows until now.
