@@ -223,6 +223,21 @@ mod tests {
     }
 
     #[test]
+    fn milliseconds_are_kept_for_48_bits() {
+        for ms in [
+            0,
+            1,
+            0xffff,
+            1 << 16,
+            u64::from(u32::MAX),
+            1 << 32,
+            (1 << 48) - 1,
+        ] {
+            assert_eq!(Millis::new(ms).get(), ms);
+        }
+    }
+
+    #[test]
     fn the_earliest_moment_may_be_that_of_the_later_step() {
         let mut clock = Clock::default();
         clock.note(now(10_000, WALL));

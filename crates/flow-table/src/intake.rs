@@ -10,7 +10,8 @@
 //! (c) DESTROY ends only the incarnation with its id and start;
 //! (d) an observation that was requested before a newer one was merged is dropped: merging one stamps the connection with
 //!     a number above those of all requests so far;
-//! (e) DESTROY of an incarnation that the table does not know is a complete flow.
+//! (e) DESTROY of an incarnation that the table does not know is a complete flow, the first time;
+//! (f) NEW of one of which is remembered what was told or counted changes nothing: it has no start, and may be another's.
 
 mod dump;
 mod event;

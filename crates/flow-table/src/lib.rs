@@ -21,7 +21,7 @@
 //! and a closed connection that is open again mean another one. What was exported of an incarnation has one answer: its slot's,
 //! else that of what is remembered (refused, evicted, outside the selection, restored from a state file), else nothing.
 //!
-//! //! # Records
+//! # Records
 //! | when | reason |
 //! |---|---|
 //! | the active timeout has passed since the last record (at first: since the start) and counters moved | 2 |
@@ -35,9 +35,11 @@
 //!
 //! # What is held, and for how long
 //! A connection costs a slot of 144 octets (IPv4) or 168 (IPv6), 8 to 12 of index and 16 of queue; a translated reply, a
-//! reply zone of its own or labels add 36 (IPv4) or 60 (IPv6); one that is only remembered costs 88 (IPv4) or 112 (IPv6). Slots, index and queue grow without moving what they hold, and shrink in steps after a peak: connections in
-//! sparse upper ranges move down, and the memory above goes back to the system. Slots and index ask for huge pages from their
-//! first few MiB on: with small ones a poll of a large table mostly waits for the processor to look pages up.
+//! reply zone of its own or labels add 36 (IPv4) or 60 (IPv6); one that is only remembered costs 88 (IPv4) or 112 (IPv6).
+//! Slots, index and queue grow without moving what they hold, and shrink in steps after a peak: connections in sparse upper
+//! ranges move down, and the memory above goes back to the system. Slots and index ask for huge pages from their first few
+//! MiB on: with small ones a poll of a large table mostly waits for the processor to look pages up. With events the last
+//! 65,536 to 131,072 DESTROYs are known by a fingerprint of 9 octets, because the kernel may send one again.
 //!
 //! No call does more than about a millisecond's work at a million connections. What takes longer is done by
 //! [`FlowTable::work`], a slice a call. The exception is [`FlowTable::left_at_stop`], after which nothing comes.

@@ -33,6 +33,9 @@ struct ScopeState {
     polled: bool,
     /// The last complete poll: its number, and when it began.
     complete: Option<(u32, Now)>,
+    /// At its end: the last generation of a slot, and the newest stamp.
+    generation: u32,
+    ended: u32,
     /// Of the poll under way, and of the last complete one.
     now: Refusals,
     last: Refusals,
@@ -84,17 +87,45 @@ impl Polls {
     }
 
     /// Ends a pass; if it was complete (and was running), when it began, and the number of the complete one before it.
-    pub(crate) fn end(&mut self, poll: Poll, complete: bool) -> Option<(Now, Option<u32>)> {
+    /// `generation`: the last one of a slot.
+    pub(crate) fn end(
+        &mut self,
+        poll: Poll,
+        complete: bool,
+        generation: u32,
+    ) -> Option<(Now, Option<u32>)> {
         let running = &self.running;
         let at = running.iter().position(|(running, _)| *running == poll)?;
         let (_, began) = self.running.swap_remove(at);
         if !complete {
             return None;
         }
+        let ended = self.newer_than_all();
+        // Stamps that are given from now on are newer.
+        self.next_request();
         let scope = self.scope_mut(poll.scope);
         let former = scope.complete.replace((poll.sequence, began));
         scope.last = scope.now;
+        (scope.generation, scope.ended) = (generation, ended);
         Some((began, former.map(|(sequence, _)| sequence)))
+    }
+
+    /// A connection with this generation was there at the end of the scope's last complete poll.
+    pub(crate) fn was_there(&self, scope: u8, generation: u32) -> bool {
+        self.complete(scope)
+            .is_some_and(|scope| !before(scope.generation, generation))
+    }
+
+    /// This stamp was given before the end of the scope's last complete poll.
+    pub(crate) fn was_seen(&self, scope: u8, stamp: u32) -> bool {
+        self.complete(scope)
+            .is_some_and(|scope| !before(scope.ended, stamp))
+    }
+
+    /// The scope, if it had a complete poll.
+    fn complete(&self, scope: u8) -> Option<&ScopeState> {
+        let scope = self.scopes.get(usize::from(scope));
+        scope.filter(|scope| scope.complete.is_some())
     }
 
     /// The scope had a complete poll.

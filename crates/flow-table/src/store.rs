@@ -6,8 +6,10 @@ mod aging;
 mod candidates;
 mod connection;
 mod counters;
+mod ends;
 mod extra;
 mod facts;
+mod finding;
 mod identity;
 mod index;
 mod key;
@@ -26,6 +28,7 @@ pub(crate) use aging::Keep;
 pub(crate) use candidates::Candidates;
 pub(crate) use connection::Connection;
 pub(crate) use counters::{backwards, minus, plus};
+pub(crate) use ends::Ends;
 pub(crate) use facts::{Place, Presence, State, flag};
 pub(crate) use identity::{Identity, Match, Spoken};
 pub(crate) use key::ConnectionKey;
@@ -119,77 +122,14 @@ impl Store {
         self.slots.life(slot, generation)
     }
 
+    /// The one given out last.
+    pub(crate) fn last_generation(&self) -> u32 {
+        self.slots.last_generation()
+    }
+
     /// A generation that no slot has had.
     pub(crate) fn next_generation(&mut self) -> u32 {
         self.slots.next_generation()
-    }
-
-    /// The connection in this slot if it is this very incarnation, by id and the kernel's start, and the kernel has it.
-    #[inline]
-    pub(crate) fn current_mut(
-        &mut self,
-        slot: u32,
-        key: &ConnectionKey,
-        id: u32,
-        start_ns: u64,
-    ) -> Option<&mut Connection> {
-        self.slots.current_mut(slot, key, id, start_ns)
-    }
-
-    /// The slot of this very incarnation, as `current_mut`.
-    pub(crate) fn find_current(
-        &self,
-        key: &ConnectionKey,
-        hash: u64,
-        id: u32,
-        start_ns: u64,
-    ) -> Option<u32> {
-        let same = |slot: &u32| self.slots.is_current(*slot, key, id, start_ns);
-        self.index.iter(hash).find(same)
-    }
-
-    /// Reads the index lines of these hashes, so that their cache misses overlap.
-    #[inline]
-    pub(crate) fn touch_index(&self, hashes: impl Iterator<Item = u64>) {
-        self.index.touch_all(hashes);
-    }
-
-    /// A slot that probably has this hash; `u32::MAX`: none at first sight.
-    #[inline]
-    pub(crate) fn probable(&self, hash: u64) -> u32 {
-        self.index.probable(hash)
-    }
-
-    /// Reads a word of each cache line of a slot that an update uses.
-    #[inline]
-    pub(crate) fn touch(&self, slot: u32) -> u64 {
-        self.slots.touch(slot)
-    }
-
-    /// Reads a word of each cache line that a deadline is made of.
-    #[inline]
-    pub(crate) fn touch_deadline(&self, slot: u32) -> u64 {
-        self.slots.touch_deadline(slot)
-    }
-
-    /// The kernel holds an incarnation of this key, as far as we know.
-    pub(crate) fn has_current(&self, key: &ConnectionKey, hash: u64) -> bool {
-        let held = |slot: u32| {
-            self.get(slot)
-                .is_some_and(|connection| !connection.is_gone())
-        };
-        self.index
-            .iter(hash)
-            .any(|slot| self.slots.has_key(slot, key) && held(slot))
-    }
-
-    /// The slots that these tuples' incarnations have, whatever their identity.
-    pub(crate) fn find_all(&self, keys: &[(ConnectionKey, u64)], found: &mut Vec<u32>) {
-        self.index.touch_all(keys.iter().map(|(_, hash)| *hash));
-        for (key, hash) in keys {
-            let slots = self.index.iter(*hash);
-            found.extend(slots.filter(|slot| self.slots.has_key(*slot, key)));
-        }
     }
 
     /// A connection of this zone was met.

@@ -13,7 +13,7 @@ use crate::polls::{Poll, Polls};
 use crate::queues::{Queues, Timeouts};
 use crate::state_file::Import;
 use crate::stats::Stats;
-use crate::store::{Remembered, Store};
+use crate::store::{Ends, Remembered, Store};
 
 /// Whether `work` has more to do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -33,6 +33,7 @@ pub struct FlowTable {
     pub(crate) clock: Clock,
     pub(crate) store: Store,
     pub(crate) remembered: Remembered,
+    pub(crate) ends: Ends,
     pub(crate) queues: Queues,
     pub(crate) polls: Polls,
     pub(crate) lookups: Lookups,
@@ -54,6 +55,7 @@ impl FlowTable {
         Self {
             clock: Clock::new(config.agent_start),
             store: Store::new(seed.clone()),
+            ends: Ends::new(seed.clone()),
             remembered: Remembered::new(seed, config.max_connections),
             queues: Queues::new(timeouts, config.when_full == WhenFull::EvictIdle),
             polls: Polls::default(),
@@ -86,7 +88,8 @@ impl FlowTable {
     /// a DESTROY before the entry leaves the dumps, so that what is missing then has really lost its DESTROY.
     pub fn end_poll(&mut self, poll: Poll, complete: bool, now: Now) {
         self.enter(now);
-        if let Some((began, former)) = self.polls.end(poll, complete) {
+        let generation = self.store.last_generation();
+        if let Some((began, former)) = self.polls.end(poll, complete, generation) {
             let refused = self.polls.refusals().connections;
             self.export.limit_room_wanted(refused);
             self.housekeeping.sweep_after(poll, former, began);
@@ -128,6 +131,7 @@ impl FlowTable {
             remembered: self.remembered.len() + counts.gone,
             bytes: self.store.bytes()
                 + self.remembered.bytes()
+                + self.ends.bytes()
                 + self.queues.bytes()
                 + self.lookups.bytes(),
             refused: refusals.connections,

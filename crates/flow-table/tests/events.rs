@@ -274,22 +274,48 @@ fn an_active_connection_is_exported_at_its_refreshed_deadline() {
 
 /// The kernel repeats a DESTROY that another listener has missed.
 #[test]
-fn a_repeated_destroy_while_a_dump_runs_is_no_other_flow() {
-    let mut table = table();
-    table.created(Scope(0), &new_event(udp(1), 7), &mut everyone, at(1_000));
-    let poll = table.begin_poll(Scope(0), at(1_500));
-    let destroy = destroy_event(udp(1), 7, 1_000, 2_000, [4, 400, 0, 0]);
-    for _ in 0..2 {
-        table.destroyed(Scope(0), &destroy, &mut everyone, at(2_000));
+fn a_repeated_destroy_is_no_other_flow() {
+    for during_a_dump in [true, false] {
+        let mut table = table();
+        table.created(Scope(0), &new_event(udp(1), 7), &mut everyone, at(1_000));
+        let dump = during_a_dump.then(|| table.begin_poll(Scope(0), at(1_500)));
+        let destroy = destroy_event(udp(1), 7, 1_000, 2_000, [4, 400, 0, 0]);
+        for _ in 0..2 {
+            table.destroyed(Scope(0), &destroy, &mut everyone, at(2_000));
+        }
+        if let Some(poll) = dump {
+            table.end_poll(poll, true, at(2_500));
+        }
+        settle_down(&mut table, 2_500);
+        assert_eq!(
+            brief(&export(&mut table, 2_500)),
+            [(1, EndDetected, [4, 400, 0, 0])]
+        );
+        // Long after its slot is free, and when another one has its place and its id.
+        table.created(Scope(0), &new_event(udp(1), 7), &mut everyone, at(80_000));
+        table.destroyed(Scope(0), &destroy, &mut everyone, at(90_000));
+        assert_eq!(table.stats().live, 1);
+        assert_eq!(brief(&export(&mut table, 90_000)), []);
     }
-    table.end_poll(poll, true, at(2_500));
-    settle_down(&mut table, 2_500);
-    assert_eq!(
-        brief(&export(&mut table, 2_500)),
-        [(1, EndDetected, [4, 400, 0, 0])]
-    );
-    assert_eq!(
-        (table.stats().connections, table.stats().remembered),
-        (0, 0)
-    );
+}
+
+/// What is known of them has a bound, and the latest are known.
+#[test]
+fn many_ends_are_remembered_within_a_bound() {
+    let mut table = table();
+    let empty = table.stats().bytes;
+    let destroy = |n: u64| destroy_event(udp(1), 7, n, n, [4, 400, 0, 0]);
+    for n in 1..=300_000 {
+        table.destroyed(Scope(0), &destroy(n), &mut everyone, at(n));
+        if n % 1_000 == 0 {
+            export(&mut table, n);
+        }
+    }
+    for n in 300_000 - 65_000..=300_000 {
+        table.destroyed(Scope(0), &destroy(n), &mut everyone, at(300_001));
+    }
+    assert_eq!(brief(&export(&mut table, 300_001)), []);
+    settle_down(&mut table, 300_001);
+    let grown = table.stats().bytes - empty;
+    assert!(grown < 4 << 20, "{grown} octets");
 }

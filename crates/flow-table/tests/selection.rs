@@ -268,3 +268,21 @@ fn a_new_event_of_one_that_has_left_is_looked_up() {
         assert_eq!(table.stats().live, 0);
     }
 }
+
+#[test]
+fn no_more_lookups_are_handed_out_than_asked_for() {
+    let mut table = table(false);
+    let shown: Vec<Observation> = (1..=5)
+        .map(|port| seen(udp(port), Some(wall(600)), [1, 100, 0, 0]))
+        .collect();
+    poll(&mut table, 0, 1_000, &shown);
+    // A filtered dump misses all of them.
+    poll(&mut table, 0, 2_000, &[]);
+    let mut handed = Vec::new();
+    for _ in 0..4 {
+        let mut keys = Vec::new();
+        table.refresh_due(at(2_000), &mut keys, 2);
+        handed.push(keys.len());
+    }
+    assert_eq!(handed, [2, 2, 1, 0]);
+}

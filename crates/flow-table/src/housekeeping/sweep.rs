@@ -79,7 +79,7 @@ impl FlowTable {
             return false;
         }
         if connection.is_gone() {
-            self.sweep_gone(slot, sweep);
+            self.give_up_destroy(slot);
             let Some(connection) = self.store.get(slot) else {
                 return false;
             };
@@ -110,19 +110,25 @@ impl FlowTable {
         true
     }
 
-    /// One in whose place this poll, or something before it, showed another: its DESTROY came before that one's NEW, and all
-    /// events were handed over that came before the poll's end. So it is lost.
-    fn sweep_gone(&mut self, slot: u32, sweep: &Sweep) {
+    /// One in whose place there was another when the last complete poll ended: its DESTROY came before that one's NEW, and
+    /// all events were handed over that came before the poll's end. So it is lost. True: it is such a one.
+    pub(crate) fn give_up_destroy(&mut self, slot: u32) -> bool {
         let Some((key, connection)) = self.store.key(slot).zip(self.store.get(slot)) else {
-            return;
+            return false;
         };
-        let newest = sweep.poll.sequence.wrapping_add(1);
-        if connection.presence() == Presence::Missing && !before(newest, connection.stamp) {
-            let hash = self.store.hash(&key);
-            if self.store.has_current(&key, hash) {
-                self.store.set_destroyed(slot);
-            }
+        let (scope, hash) = (connection.scope, self.store.hash(&key));
+        let current = self.store.current(&key, hash);
+        let current = current.is_some_and(|it| self.polls.was_there(scope, it.generation));
+        let identity = connection.identity();
+        let refused = self.remembered.stamp_of(&key, hash, identity);
+        let refused = refused.is_some_and(|stamp| {
+            !before(stamp, connection.stamp) && self.polls.was_seen(scope, stamp)
+        });
+        let lost = connection.presence() == Presence::Missing && (current || refused);
+        if lost {
+            self.store.set_destroyed(slot);
         }
+        lost
     }
 
     /// Some segments of what is remembered; true: that was the last one.

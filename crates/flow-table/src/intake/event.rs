@@ -59,20 +59,21 @@ impl FlowTable {
             return;
         };
         self.lookups.destroyed(&it.key);
-        if self
-            .remembered
-            .was_destroyed(&it.key, it.hash, it.identity())
-        {
+        let again = self.ends.hear(it.hash, it.identity());
+        let found = self.candidates(&it);
+        if again && found.exact.is_none() {
             return; // The kernel repeats what another listener has missed.
         }
-        let found = self.candidates(&it);
+        // Between a poll's end and what the sweep makes of it.
+        let missing = found.similar_missing;
+        let missing = missing.filter(|slot| !self.give_up_destroy(*slot));
         let advances = |slot: &u32| {
             self.store.get(*slot).is_some_and(|connection| {
                 !connection.has(flag::ACCOUNTED) || !connection.went_back(seen)
             })
         };
         // Without start times an incarnation that is missing is meant before the one that is there.
-        let similar = [found.similar_missing, found.similar];
+        let similar = [missing, found.similar];
         let similar = similar.into_iter().flatten().find(advances);
         match found.exact.or(similar) {
             Some(slot) => {

@@ -123,13 +123,6 @@ impl Remembered {
             .map(|past| past.stamp)
     }
 
-    /// A DESTROY of this very incarnation was merged, while a dump ran that may still do.
-    pub(crate) fn was_destroyed(&self, key: &ConnectionKey, hash: u64, identity: Identity) -> bool {
-        let same = |past: &Past| past.identity().compare(identity) == Match::Same;
-        self.of_key(key, hash)
-            .any(|past| past.why == Why::Destroyed && same(past))
-    }
-
     /// Forgets all incarnations of a tuple.
     pub(crate) fn remove_all(&mut self, key: &ConnectionKey, hash: u64) {
         while self.len() > 0 && self.remove_where(key, hash, |_| true) {}

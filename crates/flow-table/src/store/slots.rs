@@ -23,6 +23,11 @@ impl Slots {
         }
     }
 
+    /// The one given out last.
+    pub(crate) fn last_generation(&self) -> u32 {
+        self.last_generation
+    }
+
     /// A generation that no slot has had.
     pub(crate) fn next_generation(&mut self) -> u32 {
         self.last_generation = self.last_generation.wrapping_add(1).max(1);

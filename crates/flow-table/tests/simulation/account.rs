@@ -10,6 +10,7 @@ use std::fmt;
 
 use super::count::{Count, fell, greater, less, lesser, sum, with};
 use super::kernel::Sight;
+use super::ledger::Name;
 
 /// A reading that reached the table.
 #[derive(Clone, Debug)]
@@ -91,6 +92,17 @@ impl Account {
             self.excuse();
             self.vague = true;
         }
+    }
+
+    /// What the kernel says tells this one from all others.
+    pub fn is_told_apart(&self, name: &Name) -> bool {
+        name.2 != 0 && !self.overtaken
+    }
+
+    /// Another one that is outside the selection may be taken for this one.
+    pub fn may_be(&mut self, sight: &Sight) {
+        self.most = with(self.most, sight.shown.unwrap_or_default());
+        self.has_left = true;
     }
 
     /// Another run knew it; this one has not met it.

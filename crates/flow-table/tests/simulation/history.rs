@@ -133,7 +133,11 @@ impl Maker {
                 mark: self.dice.below(3) as u32,
             },
             37 if self.is(Dimension::Zeroed) => Step::Zero,
-            38 if self.setup.events && self.dice.once_in(2) => Step::Overrun,
+            38 if self.setup.events => match self.dice.below(4) {
+                0 | 1 => Step::Overrun,
+                2 => Step::Repeat(self.dice.below(3) as usize),
+                _ => Step::Move { place, packets: 7 },
+            },
             39 if self.dice.once_in(4) => Step::Flush,
             _ => Step::Move { place, packets: 7 },
         };

@@ -61,7 +61,9 @@ pub struct Kernel {
     pub everybody: Vec<Incarnation>,
     table: Vec<Option<usize>>,
     pub events: VecDeque<(Kind, Sight)>,
-    pub listened_to: bool,
+    /// DESTROYs that were sent to this listener.
+    sent: Vec<Sight>,
+    listened_to: bool,
     readings: u64,
 }
 
@@ -75,6 +77,7 @@ impl Kernel {
             everybody: Vec::new(),
             table: vec![None; places],
             events: VecDeque::new(),
+            sent: Vec::new(),
             listened_to: false,
             readings: 0,
         }
@@ -142,6 +145,30 @@ impl Kernel {
         }
     }
 
+    /// Another listener has missed a DESTROY, one of the last: everybody gets it again.
+    pub fn repeat(&mut self, which: usize) {
+        let last = self.sent.len().checked_sub(1 + which);
+        if let Some(sight) = last
+            .and_then(|last| self.sent.get(last))
+            .filter(|_| self.stamps)
+        {
+            self.events.push_back((Kind::Destroy, sight.clone()));
+        }
+    }
+
+    /// The listener's buffer was full: what waits is lost, and is not sent again either.
+    pub fn overrun(&mut self) {
+        self.events.clear();
+        self.sent.clear();
+    }
+
+    /// Somebody listens, or nobody does, from now on.
+    pub fn listen(&mut self, listened_to: bool) {
+        self.listened_to = listened_to;
+        self.events.clear();
+        self.sent.clear();
+    }
+
     pub fn destroy(&mut self, place: Place) {
         self.send(Kind::Destroy, place);
         self.table[place] = None;
@@ -186,6 +213,9 @@ impl Kernel {
         }
         if kind != Kind::New {
             seen.labels = [0; 16];
+        }
+        if kind == Kind::Destroy {
+            self.sent.push(sight.clone());
         }
         self.events.push_back((kind, sight));
     }

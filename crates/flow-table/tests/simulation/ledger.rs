@@ -252,7 +252,7 @@ impl Ledger {
             Some((name, account)) => {
                 account.lost = [account.lost[0] + grown[0], account.lost[1] + grown[1]];
                 account.refusals += refused;
-                if name.2 != 0 && account.refusals > 1 && !self.blurred {
+                if name.2 != 0 && account.refusals > 1 && !self.blurred && !account.overtaken {
                     return broken(format!("{name:?} is refused for the first time once more"));
                 }
                 if account.left_over().is_none()

@@ -222,7 +222,11 @@ impl World {
                 Kind::Destroy => Way::Destroy,
                 _ => Way::New,
             };
-            if kind != Kind::Update {
+            let ended = kind == Kind::Destroy;
+            let run = self.run.as_mut();
+            let again = ended && run.is_some_and(|run| !run.ended.insert(sight.who));
+            // What is sent again tells nothing new.
+            if kind != Kind::Update && !again {
                 let asked = self.ledger.calls;
                 self.ledger
                     .shown(&self.kernel.everybody, &sight, way, asked, now.monotonic_ms);

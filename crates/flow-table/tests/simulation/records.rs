@@ -39,7 +39,7 @@ impl Ledger {
             .iter()
             .zip(account.totals)
             .any(|(now, then)| *now < then);
-        let stamped = name.2 != 0;
+        let stamped = account.is_told_apart(&name);
         if stamped && fell {
             return broken(format!(
                 "totals of {name:?} fall from {:?}: {}",
@@ -48,7 +48,7 @@ impl Ledger {
             ));
         }
         account.totals = totals;
-        if stamped && !account.zeroed && !account.overtaken && !account.has_shown(&totals) {
+        if stamped && !account.zeroed && !account.has_shown(&totals) {
             return broken(format!(
                 "nobody ever read these totals of {name:?}: {}",
                 brief(record)
@@ -77,7 +77,7 @@ impl Ledger {
                 "another reply or other labels of {name:?}: {record:?}"
             ));
         }
-        if stamped && !account.overtaken && !account.marks.contains(&record.mark) {
+        if stamped && !account.marks.contains(&record.mark) {
             return broken(format!("{name:?} never had this mark: {record:?}"));
         }
         if record.reason == EndReason::Idle && stamped && account.moved_ms + IDLE_MS > now_ms {
@@ -141,7 +141,7 @@ impl Ledger {
                 .zip(deltas)
                 .for_each(|(told, delta)| *told += delta);
             let start = *account.start_ns.get_or_insert(record.start_ns);
-            if name.2 != 0 && start != record.start_ns {
+            if account.is_told_apart(&name) && start != record.start_ns {
                 return broken(format!(
                     "the start of {name:?} was exported as {start}: {}",
                     brief(record)

@@ -30,6 +30,11 @@ impl Ledger {
             account.may_end |= other.0 == place && *other != name;
         }
         if !selected && !self.accounts.contains_key(&name) {
+            for (other, account) in &mut self.accounts {
+                if (other.0, other.1) == (place, who.id) && account.overtaken {
+                    account.may_be(sight);
+                }
+            }
             return;
         }
         let in_turn = match way {
@@ -50,7 +55,6 @@ impl Ledger {
         account.marks.insert(sight.seen.mark);
         // It has no start, and what has one began before it was heard of: until its DESTROY nothing tells the two apart.
         account.overtaken |= way == Way::New
-            && self.marked
             && everybody
                 .iter()
                 .skip(sight.who + 1)

@@ -55,6 +55,8 @@ pub enum Step {
     },
     Zero,
     Flush,
+    /// A DESTROY, the last or one before it, is sent again.
+    Repeat(usize),
     /// The events that wait are lost.
     Overrun,
     Wait(u64),
@@ -120,6 +122,7 @@ impl fmt::Display for Step {
             Step::Destroy { place } => write!(f, "kernel: {place} is destroyed"),
             Step::Zero => write!(f, "kernel: another reader zeroes all counters"),
             Step::Flush => write!(f, "kernel: everything is flushed"),
+            Step::Repeat(which) => write!(f, "kernel: DESTROY {which} is sent again"),
             Step::Overrun => write!(f, "kernel: the events that wait are lost"),
             Step::Wait(ms) => write!(f, "clock: {ms} ms pass"),
             Step::Clock(seconds) => write!(f, "clock: the wall clock is set by {seconds} s"),

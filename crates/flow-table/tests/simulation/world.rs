@@ -21,6 +21,8 @@ pub struct Run {
     pub writing: Option<Writing>,
     /// Scopes that had a complete poll in this run.
     pub complete: Vec<bool>,
+    /// Whose DESTROY was heard.
+    pub ended: BTreeSet<usize>,
 }
 
 pub struct World {
@@ -65,7 +67,8 @@ impl World {
             Step::Destroy { place } => self.kernel.destroy(place),
             Step::Zero => self.kernel.zero(),
             Step::Flush => self.kernel.flush(),
-            Step::Overrun => self.kernel.events.clear(),
+            Step::Repeat(which) => self.kernel.repeat(which),
+            Step::Overrun => self.kernel.overrun(),
             Step::Wait(ms) => self.kernel.ms += ms,
             Step::Clock(seconds) => {
                 // The agent wakes often enough to have seen what the clock shows until now.
@@ -141,8 +144,7 @@ impl World {
                 .chunks(2)
                 .for_each(|some| table.import_state(some));
         }
-        self.kernel.events.clear();
-        self.kernel.listened_to = self.setup.events;
+        self.kernel.listen(self.setup.events);
         self.run = Some(Run {
             table,
             dumps: Vec::new(),
@@ -150,6 +152,7 @@ impl World {
             batches: Vec::new(),
             writing: None,
             complete: vec![false; scope_count(&zones)],
+            ended: BTreeSet::new(),
         });
     }
 
@@ -163,8 +166,7 @@ impl World {
             self.save(usize::MAX)?;
         }
         self.run = None;
-        self.kernel.listened_to = false;
-        self.kernel.events.clear();
+        self.kernel.listen(false);
         Ok(())
     }
 
