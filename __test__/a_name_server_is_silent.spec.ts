@@ -8,6 +8,7 @@ const result = inNamespace<{
 	account: Account;
 	afterOne: [number | null, string | null];
 	afterTwo: [number | null, string | null];
+	listeners: Array<[number | null, string | null]>;
 }>('silent_name_server');
 
 test('collectors whose names nobody answers for hold up no other, and one look-up of each name is open', async (t) => {
@@ -27,4 +28,13 @@ test('a look-up or a disk that hangs keeps neither a program nor the command ali
 	const { afterOne, afterTwo } = await result;
 	t.deepEqual(afterOne, [0, null]);
 	t.deepEqual(afterTwo, [143, null]);
+});
+
+test('who is to listen on such a name ends at the first signal', async (t) => {
+	const { listeners } = await result;
+	t.deepEqual(
+		listeners,
+		listeners.map(() => [0, null]),
+	);
+	t.is(listeners.length, 3);
 });

@@ -1,7 +1,8 @@
-import { type ChildProcessByStdio, spawn } from 'node:child_process';
+import { type ChildProcessByStdio, execFileSync, spawn } from 'node:child_process';
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
@@ -47,11 +48,13 @@ test('it ends at a signal although nobody reads stdout, and says what that means
 	const { child, port, says, ended } = await collecting('--listen', 'tcp://127.0.0.1:0');
 	const socket = connect(port, '127.0.0.1');
 	socket.on('error', () => undefined).resume();
-	const many = Buffer.concat(Array.from({ length: 1_000 }, () => message(DATA_SET)));
-	socket.write(message(TEMPLATE_SET));
-	for (let round = 0; round < 100; round += 1) socket.write(many);
-	// What the child cannot get rid of comes to stand in its way.
-	await new Promise((resolve) => socket.write(many, resolve));
+	const header = Buffer.from(DATA_SET.subarray(0, 4));
+	const records = Array.from({ length: 6_000 }, () => DATA_SET.subarray(header.length));
+	const many = Buffer.concat([header, ...records]);
+	many.writeUInt16BE(many.length, 2);
+	// Read as one: once a part of it is printed, the rest, more than a pipe holds, stands in the way.
+	socket.write(Buffer.concat([message(TEMPLATE_SET), message(many)]));
+	await once(child.stdout, 'readable');
 	child.kill('SIGTERM');
 	await says(/nobody reads stdout: records that were not printed yet are given up\n/);
 	t.deepEqual(await ended, [0, null]);
@@ -175,4 +178,25 @@ test('large integers are printed with all digits as text where asked', async (t)
 test('what a terminal would obey is shown on stderr instead', (t) => {
 	t.is(printable('a\tb\n\u001b[2J\u009b1m\r\u007f\u202e'), 'a\tb\n\\u001b[2J\\u009b1m\\u000d\\u007f\\u202e');
 	t.is(printable('größe 👩‍👧'), 'größe 👩‍👧');
+});
+
+test('it ends at a signal although a pipe that it reads has no writer', async (t) => {
+	const fifo = join(temporaryFolder('collect'), 'fifo');
+	execFileSync('mkfifo', [fifo]);
+	const { child, ended } = await collecting('--listen', 'tcp://127.0.0.1:0', '--read', fifo);
+	child.kill('SIGTERM');
+	t.deepEqual(await ended, [0, null]);
+});
+
+test('it ends at a signal although its certificate cannot be read yet', async (t) => {
+	const fifo = join(temporaryFolder('collect'), 'fifo');
+	execFileSync('mkfifo', [fifo]);
+	const args = ['--listen', 'tls://127.0.0.1:0', '--tls-cert', fifo, '--tls-key', fifo];
+	const child = spawn(process.execPath, [MAIN, 'collect', ...args], { stdio: 'ignore' });
+	const ended = once(child, 'exit');
+	// Opened once it has begun to read.
+	const writer = await open(fifo, 'w');
+	child.kill('SIGTERM');
+	t.deepEqual(await ended, [0, null]);
+	await writer.close();
 });

@@ -188,7 +188,8 @@ test('certificates that cannot be used are an error of the start, with the file 
 	});
 	const text = join(folder, 'text.pem');
 	writeFileSync(text, 'text');
-	await t.throwsAsync(start({ ca: text }), { code: 'ERR_TLS', message: `ca: ${text}: no PEM text in it` });
+	await t.throwsAsync(start({ ca: text }), { code: 'ERR_TLS', message: `ca: ${text}: no certificate in it` });
+	await t.throwsAsync(start({ ca: '/' }), { code: 'ERR_TLS', message: 'ca: /: it is a folder' });
 	const swapped = join(folder, 'swapped.pem');
 	writeFileSync(swapped, own.key);
 	await t.throwsAsync(start({ ca: swapped }), {

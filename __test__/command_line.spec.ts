@@ -72,6 +72,22 @@ test('wrong usage and wrong options end with 2 and say what is wrong', async (t)
 		[['run', '--metrics', '[1.2.3.4]:9100'], /--metrics: got .*, expected HOST:PORT/],
 		[['run', '--config', ''], /configuration file : ENOENT/],
 		[['run', '--pol-interval', '5s'], /unknown option '--pol-interval'\n\(Did you mean --poll-interval\?\)/],
+		[['run', '--active', '5s'], /unknown option '--active'\n\(Did you mean --active-timeout\?\)/],
+		[['dump', '-familly', 'ipv4'], /unknown option '-familly'\n\(Did you mean --family\?\)/],
+		[['run', '--xyzzy=1'], /^error: unknown option '--xyzzy=1'\n$/],
+		[['colect'], /unknown command 'colect'\n\(Did you mean collect\?\)/],
+		[
+			['collect', '--listen', 'tcp://127.0.0.1:0', '--idle-timeout', '5'],
+			/--idle-timeout: got "5", expected a duration [^\n]* 10m or 1h\n$/,
+		],
+		[
+			['collect', '--listen', 'tls://127.0.0.1:0'],
+			/--tls-cert: .* one, because tls:\/\/127.0.0.1:0 is listened on/,
+		],
+		[
+			['collect', '--listen', 'tcp://127.0.0.1:0', '--tls-ca', 'a'],
+			/--tls-ca: got "a", expected a tls:\/\/ address to listen on\n$/,
+		],
 		[['dump', '--protocol', 'quic'], /--protocol\[0\]: got "quic", expected a protocol/],
 	];
 	for (const [args, complaint] of cases) {
@@ -124,6 +140,13 @@ test('the configuration file has its own names, and --print-config prints one th
 	const second = await run('run', '--config', file, '--print-config');
 	const uncommented = (text: string) => text.replaceAll(/ *# .*/g, '');
 	t.is(uncommented(second.stdout), uncommented(first.stdout), second.stderr);
+	await writeFile(file, 'zones: [1]\n---\nzones: [2]\n');
+	const two = await run('run', '--config', file, '--print-config');
+	t.is(two.code, 2);
+	t.regex(
+		two.stderr,
+		/agent\.yaml: a second document begins at line 2, column 1; write all options into one$/m,
+	);
 	await writeFile(file, 'pollInterval: 2000\n');
 	const third = await run('run', '--config', file, '--print-config');
 	t.is(third.code, 2);

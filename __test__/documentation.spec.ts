@@ -1,5 +1,7 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import test from 'ava';
+import { Collector, FlowExporter } from '../lib/index.ts';
+import { FIELDS } from '../lib/options/fields.ts';
 import { ROWS } from '../lib/options/options.ts';
 import { COLLECTOR_ROWS } from '../lib/options/target_settings.ts';
 import { apiPage } from '../scripts/docs/api.ts';
@@ -39,13 +41,38 @@ test('the defaults that the types promise are those of the tables', async (t) =>
 	t.true(compared > 25);
 });
 
+test('the page has every member of a class, each described by itself, and every type that they name', async (t) => {
+	const page = await read('docs/api.md');
+	const headings = page.match(/^### .*/gm) ?? [];
+	t.is(new Set(headings).size, headings.length, 'each once');
+	for (const made of [FlowExporter, Collector]) {
+		const section = page.split(`### ${made.name}\n`)[1]?.split('\n### ', 1)[0] ?? '';
+		const names = Object.getOwnPropertyNames(made.prototype);
+		t.true(names.length > 5);
+		for (const name of names)
+			t.regex(section, new RegExp(`^\`(get )?${name}\\([^;]*\`  \\n.`, 'm'), made.name);
+	}
+	for (const [, type = ''] of page.matchAll(/AsyncGenerator<(\w+)/g))
+		t.regex(page, new RegExp(`^### ${type}$`, 'm'));
+});
+
+test("the README's record is such as one is", async (t) => {
+	const [, json = ''] = /```json\n(.*)\n```/.exec(await read('README.md')) ?? [];
+	const { message, ...elements } = JSON.parse(json) as { message: object };
+	const types = interfacesOf(publicDeclarations());
+	const membersOf = (name: string) =>
+		types.find((type) => type.name === name)?.members.map((member) => member.name) ?? [];
+	t.deepEqual(Object.keys(message), membersOf('RecordMessage'));
+	t.true(Object.keys(elements).length > 15);
+	for (const element of Object.keys(elements)) t.true(element in FIELDS, element);
+});
+
 /** Codes as they are written where errors and warnings are made: `code: 'X'`, `warn('X'`, `"X"` beside a Rust message. */
 const MADE = [
 	/['"](ERR_[A-Z_]+)['"]/g,
 	/code: ['"]([A-Z]+(?:_[A-Z]+)+)['"]/g,
 	/[wW]arn\(\s*['"]([A-Z]+(?:_[A-Z]+)+)['"]/g,
-	/warnings\.push\(\(\s*"([A-Z]+(?:_[A-Z]+)+)"/g,
-	/vec!\[\(\s*"([A-Z]+(?:_[A-Z]+)+)"/g,
+	/\(\s*"([A-Z]+(?:_[A-Z]+)+)",/g,
 ];
 
 async function codesIn(folder: string): Promise<string[]> {

@@ -100,3 +100,26 @@ test('connections that ask nothing give way to one that asks', async (t) => {
 	t.is(closed, 1, 'and no more than need be');
 	await server.close();
 });
+
+test('who asks again without waiting for the answer is closed, and costs no more than one answer', async (t) => {
+	const { server, port, get, snapshots } = await serving();
+	const socket = connect(port, '127.0.0.1');
+	socket.on('error', () => undefined).resume();
+	const closed = new Promise((resolve) => socket.once('close', resolve));
+	const ask = 'GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n';
+	socket.write(ask.repeat(1_000));
+	await closed;
+	t.true(snapshots() <= 1, `${snapshots()} snapshots`);
+
+	const patient = connect(port, '127.0.0.1');
+	let answers = '';
+	patient.setEncoding('utf8').on('data', (text: string) => {
+		answers += text;
+	});
+	for (const times of [1, 2]) {
+		patient.write(ask.replace('/metrics', '/readyz'));
+		while (answers.split('HTTP/1.1 503').length <= times) await once(patient, 'data');
+	}
+	t.is((await get('/readyz')).status, 503);
+	await server.close();
+});

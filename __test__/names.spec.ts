@@ -5,6 +5,7 @@ interface Report {
 	/** Of each connection: name, namespace and node of the source, then of the destination. */
 	standard: Record<string, unknown[]>;
 	antrea: Record<string, unknown[]>;
+	gateway: unknown[][];
 	unnamed: string[][];
 	antreaStopped: Record<string, unknown[]>;
 	names: number;
@@ -17,18 +18,19 @@ const CART = ['cart-0', 'shop', 'node-2'];
 const LATE = ['late', 'batch', ''];
 const NOBODY = ['', '', ''];
 
-test('a connection has the names of the Pods at its ends when it was first seen, also behind a Service', async (t) => {
+test('a connection keeps the names of the Pods that its ends had first, also behind a Service', async (t) => {
 	const { standard, antreaStopped, names } = await report;
 	const expected = {
 		service: [...WEB, ...CART],
 		ipv6: [...WEB, ...CART],
-		stranger: [...NOBODY, ...CART],
+		// Unknown at first, and known by the second set.
+		stranger: [...LATE, ...CART],
 		afterErrors: [...WEB, ...CART],
 		replaced: [...LATE, ...NOBODY],
 	};
 	t.deepEqual(standard, expected);
 	t.deepEqual(antreaStopped, expected);
-	t.is(names, 3, 'one for each distinct combination');
+	t.is(names, 4, 'one for each distinct combination');
 });
 
 test('Pods that were set are those of the next start, which looks all connections up anew', async (t) => {
@@ -40,6 +42,14 @@ test('Pods that were set are those of the next start, which looks all connection
 		afterErrors: [...LATE, ...NOBODY],
 		replaced: [...LATE, ...NOBODY],
 	});
+});
+
+test('networks name what is no Pod, and Services what connections go to', async (t) => {
+	const { gateway } = await report;
+	t.deepEqual(gateway, [
+		['pods', 'pods', 'shop/cart:dns', 'gw-1', 'blue'],
+		['strangers', 'pods', '', 'gw-1', 'blue'],
+	]);
 });
 
 test('records of an exporter without Pods have no elements for names', async (t) => {

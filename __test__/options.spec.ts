@@ -68,7 +68,7 @@ test('a bare number is milliseconds in JavaScript only', (t) => {
 	const error = t.throws(() => text({ pollInterval: 250 }), { instanceOf: OptionError });
 	t.is(
 		error?.message,
-		'pollInterval: got 250, expected a duration above zero with a unit, such as 500ms, 5s, 10m or 1h',
+		'pollInterval: got 250, expected a duration above zero with a unit, at most 24 days, such as 500ms, 5s, 10m or 1h',
 	);
 });
 
@@ -77,6 +77,16 @@ test('a wrong option names its path, what it got and what it expected', (t) => {
 		[{ pollIntervall: 5 }, 'pollIntervall', /got 5, expected no option of this name/],
 		[{ zones: [0, 70_000] }, 'zones[1]', /got 70000, expected a whole number from 0 to 65535/],
 		[{ zones: 3 }, 'zones', /got 3, expected a list of zones/],
+		[
+			{ zones: Array(201).fill(7) },
+			'zones',
+			/got \[7,7,.*, expected at most 200 zones, or none to export all$/,
+		],
+		[{ collectors: [{ url: undefined }] }, 'collectors[0].url', /got nothing, expected tcp:\/\/HOST/],
+		[{ collectors: [{ name: 'a' }] }, 'collectors[0].url', /got nothing, expected tcp:\/\/HOST/],
+		[{ gracePeriod: Number.NaN }, 'gracePeriod', /got NaN, expected a duration/],
+		[{ gracePeriod: Number.POSITIVE_INFINITY }, 'gracePeriod', /got Infinity, expected a duration/],
+		[{ gracePeriod: '25d' }, 'gracePeriod', /got "25d", expected a duration .* at most 24 days/],
 		[{ collectors: ['http://x'] }, 'collectors[0].url', /got "http:\/\/x", expected tcp:\/\/HOST/],
 		[{ collectors: [{ url: 'tcp://x', stallTimeout: 0 }] }, 'collectors[0].stallTimeout', /got 0/],
 		[
@@ -258,6 +268,10 @@ test('targets are URLs of four kinds', (t) => {
 	t.is(formatTarget(parseTarget('udp://[::1]:99') ?? { kind: 'file', path: '' }), 'udp://[::1]:99');
 	t.deepEqual(parseTarget('file:flows.ipfix'), { kind: 'file', path: 'flows.ipfix' });
 	t.deepEqual(parseTarget('file:///var/x.ipfix'), { kind: 'file', path: '/var/x.ipfix' });
+	for (const slashes of ['file:////var/x.ipfix', 'file://///var/x.ipfix']) {
+		const found = parseTarget(slashes);
+		t.is(found && formatTarget(found), 'file:/var/x.ipfix', 'what is printed is read again');
+	}
 	t.deepEqual(parseTarget('tcp://h:0', true), { kind: 'tcp', host: 'h', port: 0 });
 	const scoped = { kind: 'tcp', host: 'fe80::1%eth0', port: 4739 } as const;
 	t.deepEqual(parseTarget('tcp://[FE80:0::1%eth0]'), scoped);
@@ -290,6 +304,11 @@ test('a wrong name says the nearest one, wherever it was written', (t) => {
 			() => resolveOptions([flagLayer({ fields: ['mark', 'octetDeltaCuont'] })], 'text'),
 			/^--fields\[1\]: got "octetDeltaCuont", .*; did you mean octetDeltaCount\?$/,
 		],
+		[
+			() => javascript({ collectors: [{ urll: 'tcp://a' }] }),
+			/^collectors\[0\]\.urll: got "tcp:\/\/a", .*; did you mean url\?$/,
+		],
+		[() => javascript({ mark: { value: 1, maks: 1 } }), /^mark: .*; did you mean mask\?$/],
 		[() => javascript({ profile: 'antera' }), /expected one of standard, antrea; did you mean antrea\?$/],
 		[() => javascript({ protocols: ['udpp'] }), /; did you mean udp\?$/],
 	];
@@ -377,13 +396,30 @@ test('names that every object has are wrong names, too', (t) => {
 test('what an exporter says before its start is what its run would say', (t) => {
 	const options = { collectors: ['tcp://a', 'udp://b', 'file:/nowhere/c'], source: 'events' } as const;
 	const exporter = new FlowExporter(options);
-	t.deepEqual(exporter.stats(), new Run(settingsOf(exporter), exporter, () => undefined).stats('new'));
+	t.deepEqual(
+		exporter.stats(),
+		new Run(settingsOf(exporter), new Map(), exporter, () => undefined).stats('new'),
+	);
 	t.not(exporter.stats().collectors, exporter.stats().collectors, 'each its own');
 });
 
 test('a password in a URL is not shown', (t) => {
-	const error = t.throws(() => javascript({ collectors: ['tcp://me:hunter2@collector'] }));
-	t.regex(error?.message ?? '', /got "tcp:\/\/\*\*\*@collector"/);
+	for (const password of [
+		'hunter2',
+		'hun/ter2',
+		'hun"ter2',
+		'hun@ter2',
+		"hun'ter2",
+		'hun%2Fter2',
+		'hun\\ter2',
+	]) {
+		const error = t.throws(() => javascript({ collectors: [`tcp://me:${password}@collector`] }));
+		t.regex(error?.message ?? '', /got "tcp:\/\/\*\*\*@collector"/);
+	}
+	const long = t.throws(() => javascript({ collectors: [`tcp://me:${'hunter2'.repeat(30)}@collector`] }));
+	t.notRegex(long?.message ?? '', /hunter2/);
+	const file = t.throws(() => javascript({ collectors: ['file:///a@b/'] }));
+	t.regex(file?.message ?? '', /got "file:\/a@b\/"/, 'a path has none');
 });
 
 test('an empty list never selects everything unsaid', (t) => {

@@ -23,6 +23,7 @@ const BODY = key
 	.filter((line) => line !== '' && !line.startsWith('-----'))
 	.join('');
 const SLICE = 12;
+const CERT64 = Buffer.from(cert).toString('base64');
 
 /** Fails when a text shows a part of the key: its base64 text however it is broken up, or its octets. */
 function clean(t: ExecutionContext, shown: unknown, about: string): void {
@@ -31,6 +32,11 @@ function clean(t: ExecutionContext, shown: unknown, about: string): void {
 	for (let at = 0; at + SLICE <= BODY.length; at += 1) {
 		const part = BODY.slice(at, at + SLICE);
 		if (bare.includes(part)) t.fail(`${about} shows ${part}:\n${text}`);
+	}
+	// The same in base64 once more; each third place, because that is where the text of a slice begins anew.
+	for (let at = 0; at + 18 <= key.length; at += 3) {
+		const part = Buffer.from(key.slice(at, at + 18)).toString('base64');
+		if (bare.includes(part) && !CERT64.includes(part)) t.fail(`${about} shows ${part}:\n${text}`);
 	}
 	const octets = [...Buffer.from(BODY.slice(40, 52))];
 	t.false(text.includes(octets.join(',')), `${about} as decimal octets:\n${text}`);
@@ -57,6 +63,9 @@ const FORMS: Array<[string, unknown]> = [
 	['key first', `${key}${cert}`],
 	['on one line', key.replaceAll('\n', ' ')],
 	['escaped', key.replaceAll('\n', '\\n')],
+	['with CRLF', key.replaceAll('\n', '\r\n')],
+	['in base64, as in a Secret of Kubernetes', Buffer.from(key).toString('base64')],
+	['in base64, in lines', Buffer.from(key).toString('base64').replaceAll(/.{76}/g, '$&\n')],
 	['four dashes', key.replaceAll('-----', '----')],
 	['no dashes', key.replaceAll('-----', '')],
 	['small letters', key.replace('BEGIN PRIVATE KEY', 'begin private key')],
@@ -100,6 +109,8 @@ async function tryOptions(t: ExecutionContext, options: object, about: string): 
 test('a private key is in nothing that is shown, whatever option it was given to', async (t) => {
 	t.truthy(new X509Certificate(cert));
 	const tls = { url: 'tls://collector', cert };
+	// Longer than what is quoted of a value: its second line is cut.
+	await tryOptions(t, { zones: `${BODY.slice(20, 84)}\n${BODY.slice(84, 148)}` }, 'lines from its midst');
 	for (const [form, value] of FORMS) {
 		for (const option of [...Object.keys(ROWS), 'signal', 'tlsKye', 'xyzzy']) {
 			const collectors = option.startsWith('tls') ? { collectors: ['tls://a'], tlsCert: cert } : {};
@@ -182,6 +193,10 @@ test('a file with a private key in it is complained of without the key', async (
 		twice: `tlsKey: a\n${BODY}: 1\n${BODY}: 2\n`,
 		tab: `tlsKey: |\n\t${key.replaceAll('\n', '\n\t')}`,
 		beside: `pollInterval: [\n${indented}`,
+		unframed: `${BODY.slice(64, 128)}: 1\n`,
+		unframedList: `zones:\n  - ${BODY.slice(64, 128)}\n`,
+		unframedTab: `\t${BODY.slice(64, 128)}\n`,
+		secret: `tlsKey: ${Buffer.from(key).toString('base64')}\n`,
 		document: `---\na: 1\n---\n${key}`,
 	};
 	for (const [name, text] of Object.entries(files)) {

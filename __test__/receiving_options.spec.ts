@@ -25,11 +25,11 @@ test('an option that cannot be used says which, what it got and what was expecte
 		...['cert', 'key', 'ca', 'crl'].map((option): [Record<string, unknown>, string, RegExp] => [
 			{ listen, [option]: 'a.pem' },
 			option,
-			/^a tls:\/\/ address in listen$/,
+			/^a tls:\/\/ address to listen on$/,
 		]),
-		[{ listen, handshakeTimeout: '1s' }, 'handshakeTimeout', /^a tls:\/\/ address in listen$/],
-		[{ listen: ['tls://a'], cert: 'a.pem' }, 'key', /one, because listen\[0\] is tls:\/\/a/],
-		[{ listen: ['tls://a'], key: 'a.pem' }, 'cert', /one, because listen\[0\] is tls:\/\/a/],
+		[{ listen, handshakeTimeout: '1s' }, 'handshakeTimeout', /^a tls:\/\/ address to listen on$/],
+		[{ listen: ['tls://a'], cert: 'a.pem' }, 'key', /one, because tls:\/\/a is listened on/],
+		[{ listen: ['tls://a'], key: 'a.pem' }, 'cert', /one, because tls:\/\/a is listened on/],
 		[{ listen: ['tls://a'], cert: 'a', key: 'a', crl: 'a' }, 'ca', /one, because crl is given/],
 	];
 	for (const [options, path, expected] of cases) {

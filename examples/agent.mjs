@@ -10,7 +10,7 @@ import { AgentError, FlowExporter } from 'conntrack-ipfix';
 
 const collectors = process.argv.slice(2);
 if (collectors.length === 0) {
-	console.error('usage: node examples/agent.mjs URL...');
+	console.error('usage: node agent.mjs URL...');
 	process.exit(2);
 }
 

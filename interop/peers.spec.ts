@@ -12,6 +12,8 @@ import { type ReadRecord, type Report, scenario, sumByKey } from './support/repo
 
 interface PeerReport extends Report {
 	theirs: ReadRecord[];
+	/** By the peer's sequence numbers. */
+	missing: number;
 }
 
 function asRead(records: readonly ReadRecord[], withTimes: boolean): string[] {
@@ -79,14 +81,17 @@ for (const [peer, reader, bidirectional] of [
 	const report = scenario<PeerReport>('peers', peer);
 
 	test(`collect reads ${peer} as ${reader} does`, async (t) => {
-		const { records, theirs, complaints } = await report;
+		const { records, theirs, missing, complaints } = await report;
 		t.true(records.length >= 28);
 		// nfacctd puts ICMP's type into a port, or not, and prints no times.
 		const withTimes = reader === 'tshark';
 		const compared = (all: ReadRecord[]) =>
 			withTimes ? all : all.filter(({ key }) => key.startsWith('6 ') || key.startsWith('17 '));
 		t.deepEqual(asRead(compared(records), withTimes), asRead(compared(theirs), withTimes));
-		t.deepEqual(complaints, []);
+		t.deepEqual(
+			complaints.filter((line) => !/^(?:a record is|\d+ records are) missing; /.test(line)),
+			missing === 0 ? [] : [`in all: ${missing} records missing`],
+		);
 	});
 
 	test(`collect reads from ${peer} what the kernel counted`, async (t) => {

@@ -58,10 +58,12 @@ export function toError(thrown: unknown): Error {
 
 function quote(value: unknown): string {
 	if (value === undefined) return 'nothing';
-	const text = jsonOf(value) ?? String(value);
+	const text = typeof value === 'number' ? String(value) : (jsonOf(value) ?? String(value));
 	// The whole value: what is left of a mangled key, or stands beside one, may be part of it.
 	if (holdsPrivateKey(text)) return HIDDEN;
-	return withoutPasswords(text.length > 120 ? `${text.slice(0, 117)}...` : text);
+	// Before it is cut: a part of a line or of a URL cannot be told from other text.
+	const shown = withoutPasswords(withoutPrivateKeys(text));
+	return shown.length > 120 ? `${shown.slice(0, 117)}...` : shown;
 }
 
 /** Undefined for a function. What JSON cannot say, a bigint or an object in a circle, is shown as Node shows it. */

@@ -1,5 +1,6 @@
 /** conntrack-ipfix: exports Linux conntrack flows as IPFIX. */
 export {
+	type Chunk,
 	Collector,
 	type CollectorEvents,
 	type CollectorOptions,

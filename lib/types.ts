@@ -160,14 +160,121 @@ export interface PodInput {
 	 * @default '', not known
 	 */
 	node?: string | undefined;
-	/** All of its addresses, IPv4 and IPv6, of which no other Pod has one; none: the Pod has no address yet. */
+	/**
+	 * All of its addresses, IPv4 and IPv6; none: the Pod has no address yet. No other Pod may have one of them, unless both have
+	 * different `startTime`s.
+	 */
 	addresses: readonly string[];
+	/**
+	 * Its UUID, for `sourcePodUUID` and `destinationPodUUID` of the standard profile.
+	 *
+	 * @default none
+	 */
+	uid?: string | undefined;
+	/**
+	 * When it started, as ISO 8601 in UTC: connections that began earlier are not its own. So an address passes from one Pod to the next.
+	 *
+	 * @default it was always there
+	 */
+	startTime?: string | Date | undefined;
+	/**
+	 * How its connections to external ends leave the cluster.
+	 *
+	 * @default not known
+	 */
+	egress?: EgressInput | undefined;
+}
+
+/** Where connections to external ends leave a cluster. */
+export interface EgressInput {
+	/** Its name, at most 253 octets. */
+	name: string;
+	/**
+	 * The address that external ends see.
+	 *
+	 * @default not known
+	 */
+	ip?: string | undefined;
+	/**
+	 * The node that has it, at most 253 octets.
+	 *
+	 * @default '', not known
+	 */
+	node?: string | undefined;
+}
+
+/** One port of a Service that connections go to. Its name is `namespace/name:portName`. */
+export interface ServiceInput {
+	/** The Service's name, at most 253 octets. */
+	name: string;
+	/**
+	 * Its namespace, at most 253 octets.
+	 *
+	 * @default '', none
+	 */
+	namespace?: string | undefined;
+	/**
+	 * The port's name, at most 253 octets.
+	 *
+	 * @default '', none
+	 */
+	portName?: string | undefined;
+	/** What clients connect to: addresses of the cluster, of load balancers, and of nodes for node ports. */
+	addresses: readonly string[];
+	/** The port that clients connect to, from 1 to 65,535. */
+	port: number;
+	/** The port's protocol. */
+	protocol: 'TCP' | 'UDP' | 'SCTP';
+}
+
+/** One rule of a network policy. */
+export interface PolicyRuleInput {
+	/** The number that connections' labels carry, from 1 to 4,294,967,295. */
+	number: number;
+	/** The policy's name, at most 253 octets. */
+	name: string;
+	/**
+	 * The policy's namespace, at most 253 octets.
+	 *
+	 * @default '', none
+	 */
+	namespace?: string | undefined;
+	/** The policy's type. */
+	type: 'K8sNetworkPolicy' | 'AntreaNetworkPolicy' | 'AntreaClusterNetworkPolicy' | 'K8sClusterNetworkPolicy';
+	/**
+	 * The rule's name, at most 253 octets.
+	 *
+	 * @default '', none
+	 */
+	rule?: string | undefined;
+	/**
+	 * What the rule does.
+	 *
+	 * @default 'allow'
+	 */
+	action?: 'allow' | 'drop' | 'reject' | undefined;
+}
+
+/** A network that names the ends of connections that are no Pods. */
+export interface NetworkInput {
+	/** Its name, at most 253 octets. */
+	name: string;
+	/** Its prefixes, such as `10.0.0.0/8` or `fd00::/8`. Of all networks the longest prefix that holds an address names it. */
+	prefixes: readonly string[];
+}
+
+/** Bits of connections' labels as `FIRST-LAST`, at most 32 of the bits 0 to 127 each. */
+export interface RuleLabelsInput {
+	/** Those of the rule that let the connection in at its destination. */
+	ingress: string;
+	/** Those of the rule that let it out at its source. */
+	egress: string;
 }
 
 /** Which connections are read: what `dump()` takes, and the exporter among its options. */
 export interface ConnectionFilters {
 	/**
-	 * Only connections of these conntrack zones (0 is zone 0 only), in either direction. From 0 to 65,535 each; an empty
+	 * Only connections of these conntrack zones (0 is zone 0 only), in either direction. From 0 to 65,535 each, at most 200; an empty
 	 * list selects all.
 	 *
 	 * @default all; antrea: those of Antrea, 65520 for IPv4 and 65510 for IPv6
@@ -395,12 +502,64 @@ export interface ExporterOptions extends ConnectionFilters {
 	 */
 	connectUplinkToBridge?: boolean | undefined;
 	/**
-	 * Pods that the ends of connections are named by, until `setPods()`. With a list, an empty one too, records of the standard profile
-	 * have elements for names.
+	 * The node, told in `observationDomainName` of the standard profile where this is set. In the antrea profile the observation domain is
+	 * made of it.
+	 *
+	 * @default the environment's NODE_NAME, else the host's name, and not told
+	 */
+	nodeName?: string | undefined;
+	/**
+	 * The node's cluster, told in `clusterId` of the standard profile where this is set.
+	 *
+	 * @default not told
+	 */
+	clusterName?: string | undefined;
+	/**
+	 * Pods that the ends of connections are named by, until `setPods()`: a list, or the path of a file with one in JSON or YAML, which is read
+	 * again when it changes. With any source of names, an empty one too, records of the standard profile have elements for them.
 	 *
 	 * @default none
 	 */
-	pods?: readonly PodInput[] | undefined;
+	pods?: readonly PodInput[] | string | undefined;
+	/**
+	 * Services that connections go to, until `setServices()`: a list, or a file as for `pods`.
+	 *
+	 * @default none
+	 */
+	services?: readonly ServiceInput[] | string | undefined;
+	/**
+	 * Only connections with `(mark & MASK) == VALUE` go to Services.
+	 *
+	 * @default none: all connections to a Service's address; antrea: '0x10/0x10'
+	 */
+	serviceMark?: string | number | MarkFilter | undefined;
+	/**
+	 * Rules of network policies, by the numbers in connections' labels, until `setPolicyRules()`: a list, or a file as for `pods`. A rule
+	 * that is gone stays known for five seconds, or a poll interval where that is longer.
+	 *
+	 * @default none, and labels are not read
+	 */
+	policyRules?: readonly PolicyRuleInput[] | string | undefined;
+	/**
+	 * Which bits of the labels carry the numbers of rules.
+	 *
+	 * @default { ingress: '0-31', egress: '32-63' }, as Antrea has them
+	 */
+	ruleLabels?: RuleLabelsInput | undefined;
+	/**
+	 * Networks that name the ends of connections that are no Pods, until `setNetworks()`: a list, or a file as for `pods`, or a file `.csv` with
+	 * a line `PREFIX,NAME` for each prefix.
+	 *
+	 * @default none
+	 */
+	networks?: readonly NetworkInput[] | string | undefined;
+	/**
+	 * Where the cluster's Pods have their addresses: what is outside is external, in `flowType`.
+	 *
+	 * @default none, and no flow is known to be external
+	 * @example ['10.244.0.0/16']
+	 */
+	podNetworks?: readonly string[] | undefined;
 	/**
 	 * Stops the exporter when it aborts. In JavaScript only.
 	 *
@@ -549,6 +708,8 @@ export interface TableStats {
 	names: number;
 	/** Connections without names because there was no room for theirs. */
 	unnamedTotal: number;
+	/** Numbers in labels that no policy rule had when their connection was first seen. */
+	unknownRulesTotal: number;
 	/** What was lost for all, by reason: `stale`, `refused`, `evicted`, `too_large`, `left_at_stop`. */
 	losses: Array<Amount & { reason: string }>;
 }

@@ -86,12 +86,20 @@ const standard = await start({ pods: first });
 const antrea = await start({ profile: 'antrea', zones: [0] });
 antrea.exporter.setPods(first);
 const unnamed = await start({});
+/** Knows no Pods: a gateway. */
+const gateway = await start({
+	networks: [{ name: 'strangers', prefixes: ['10.99.0.0/16'] }],
+	nodeName: 'gw-1',
+	clusterName: 'blue',
+});
+const dns = { name: 'cart', namespace: 'shop', portName: 'dns', addresses: [SERVICE], port: 53 };
+gateway.exporter.setServices([{ ...dns, protocol: 'UDP' }]);
 
 const ports: Record<string, number> = {};
 ports['service'] = await talk(WEB4, SERVICE, 53);
 ports['ipv6'] = await talk(WEB6, CART6, echo6.port);
 ports['stranger'] = await talk(STRANGER, CART4, echo4.port);
-for (const { exporter } of [standard, antrea]) await seen(exporter);
+for (const { exporter } of [standard, antrea, gateway]) await seen(exporter);
 
 const set = (pods: unknown) => thrown(() => standard.exporter.setPods(pods as PodInput[]));
 const [web, cart] = first;
@@ -116,6 +124,9 @@ for (const { exporter } of [standard, antrea]) exporter.setPods(second);
 ports['replaced'] = await talk(WEB4, CART4, echo4.port);
 for (const { exporter } of [standard, antrea]) await seen(exporter);
 const names = standard.exporter.stats().table?.names;
+// The connection to the Service, whose source was unknown; the stranger keeps its name.
+gateway.exporter.setNetworks([{ name: 'pods', prefixes: ['10.10.0.0/16', '10.99.0.0/16'] }]);
+await seen(gateway.exporter);
 
 // What was set outlives a stop, and connections that are there at the start are named like others.
 await antrea.exporter.stop();
@@ -124,14 +135,22 @@ const stopped = antrea.records.splice(0);
 await antrea.exporter.start();
 
 flushKernel();
-for (const { exporter } of [standard, antrea, unnamed]) await seen(exporter);
-for (const { stop } of [standard, antrea, unnamed]) await stop();
+const exporters = [standard, antrea, unnamed, gateway];
+for (const { exporter } of exporters) await seen(exporter);
+for (const { stop } of exporters) await stop();
 echo4.close();
 echo6.close();
 
 const NAMES = ['source', 'destination'].flatMap((end) =>
 	['PodName', 'PodNamespace', 'NodeName'].map((name) => end + name),
 );
+const GATEWAY = [
+	'sourcePodName',
+	'destinationPodName',
+	'destinationServicePortName',
+	'observationDomainName',
+	'clusterId',
+];
 /** The names in the record of each connection. */
 function namesOf(records: FlowRecord[]): Record<string, unknown[]> {
 	return Object.fromEntries(
@@ -144,6 +163,10 @@ function namesOf(records: FlowRecord[]): Record<string, unknown[]> {
 report({
 	standard: namesOf(standard.records),
 	antrea: namesOf(antrea.records),
+	gateway: ['service', 'stranger'].map((name) => {
+		const record = gateway.records.find((it) => it['sourceTransportPort'] === ports[name]);
+		return GATEWAY.map((element) => record?.[element] ?? null);
+	}),
 	unnamed: unnamed.records.map((record) => NAMES.filter((name) => name in record)),
 	antreaStopped: namesOf(stopped),
 	names,

@@ -1,7 +1,7 @@
 /** A name server that never answers: whose name is known goes on, and everything ends all the same. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { FlowExporter } from '../../lib/index.ts';
@@ -79,6 +79,37 @@ async function command(gracePeriod: string) {
 	await until('it runs', () => said.includes('"started"'));
 	return { child, ended: once(child, 'exit'), stopping: () => said.includes('"stopping"') };
 }
+/** Whether the process has asked the name server. */
+function asks(pid: number | undefined): boolean {
+	const questions = readFileSync('/proc/net/udp', 'utf8')
+		.split('\n')
+		.filter((line) => line.includes(' 0900007F:0035 '))
+		.map((line) => `socket:[${line.trim().split(/\s+/)[9]}]`);
+	return readdirSync(`/proc/${pid}/fd`).some((fd) => {
+		try {
+			return questions.includes(readlinkSync(`/proc/${pid}/fd/${fd}`));
+		} catch {
+			return false;
+		}
+	});
+}
+// Whoever is to listen on a name ends as well while it asks for its address.
+const commands = [
+	['collect', '--listen', 'tcp://f.example:0'],
+	['collect', '--listen', 'udp://g.example:0'],
+	['run', '--collector', 'tcp://127.0.0.1:9', '--metrics', 'h.example:9999', '--log-level', 'error'],
+];
+const listeners = await Promise.all(
+	commands.map(async (args) => {
+		const child = spawn(process.execPath, ['--import=tsx', MAIN, ...args], {
+			stdio: ['ignore', 'ignore', 'inherit'],
+		});
+		const ended = once(child, 'exit');
+		await until('it asks', () => asks(child.pid));
+		child.kill('SIGTERM');
+		return ended;
+	}),
+);
 const once_ = await command('200ms');
 once_.child.kill('SIGTERM');
 const afterOne = await once_.ended;
@@ -97,6 +128,7 @@ console.log(
 		account: account(kernel, collector.records),
 		afterOne,
 		afterTwo,
+		listeners,
 	}),
 );
 // No process.exit: the look-ups that are still open must not keep the process alive.

@@ -113,7 +113,7 @@ async function main(): Promise<void> {
 	const collected = new Set<string>();
 	const registry = new FinalizationRegistry<string>((name) => collected.add(name));
 	(() => {
-		const core = new (native().NativeExporter)(nativeConfig(settingsOf(here)), () => undefined);
+		const core = new (native().NativeExporter)(nativeConfig(settingsOf(here)), [], () => undefined);
 		core.poll();
 		registry.register(core, 'core');
 		registry.register(new FlowExporter(options), 'never started');

@@ -25,7 +25,7 @@ const kernel = connections();
 await packets.end();
 
 /** softflowd reads the packets, tshark what it sends. `-b`: both directions in one record, as RFC 5103 has it. */
-async function softflowd(protocol: 'udp' | 'tcp'): Promise<[Program, ReadRecord[]]> {
+async function softflowd(protocol: 'udp' | 'tcp'): Promise<[Program, ReadRecord[], number]> {
 	const url = `${protocol}://127.0.0.1:${PORT}`;
 	const collector = await conntrackIpfix('collect', '--listen', url).listens(protocol, PORT);
 	const session = await Capture.start(`port ${PORT}`);
@@ -35,12 +35,24 @@ async function softflowd(protocol: 'udp' | 'tcp'): Promise<[Program, ReadRecord[
 	]);
 	await exporter.succeeded();
 	await session.end();
-	const { records } = await readCapture(session.file, protocol, PORT);
-	return [collector, records];
+	const { records, messages } = await readCapture(session.file, protocol, PORT);
+	return [collector, records, missingBy(messages)];
+}
+
+/** Records that never came, by the messages' sequence numbers (RFC 7011, section 3.1): softflowd counts each message in its own. */
+function missingBy(messages: ReadonlyArray<{ sequence: number; records: number }>): number {
+	let missing = 0;
+	let next: number | undefined;
+	for (const { sequence, records } of messages) {
+		if (next !== undefined && sequence < next) continue;
+		missing += sequence - (next ?? sequence);
+		next = sequence + records;
+	}
+	return missing;
 }
 
 /** pmacct's nfprobe sends the same to us and to its own reader. */
-async function nfprobe(): Promise<[Program, ReadRecord[]]> {
+async function nfprobe(): Promise<[Program, ReadRecord[], number]> {
 	const collector = await conntrackIpfix('collect', '--listen', `udp://127.0.0.1:${PORT}`).listens(
 		'udp',
 		PORT,
@@ -82,11 +94,11 @@ ${plugin('ours', PORT)}${plugin('theirs', NFACCTD_PORT)}`,
 	if (done !== 2) throw new Error(`pmacctd failed:\n${pmacctd.stderr}`);
 	await datagramsRead(NFACCTD_PORT);
 	await nfacctd.ended('SIGINT');
-	return [collector, readRows(readFileSync(rows, 'utf8'))];
+	return [collector, readRows(readFileSync(rows, 'utf8')), 0];
 }
 
 const peer = process.argv[2];
-const [collector, theirs] = await (peer === 'nfprobe'
+const [collector, theirs, missing] = await (peer === 'nfprobe'
 	? nfprobe()
 	: softflowd(peer === 'softflowd-tcp' ? 'tcp' : 'udp'));
 const ours = () => readJson(collector.stdout).filter(isFlow);
@@ -101,5 +113,6 @@ finish({
 	),
 	records: ours().map(flowOf),
 	theirs,
+	missing,
 	complaints: collector.stderr.split('\n').filter((line) => line !== '' && !line.startsWith('listening on ')),
 });

@@ -1,8 +1,9 @@
 /** `collect`: the embedded collector alone. */
 import { Collector, type CollectorOptions, parseLines } from '../collector/collector.ts';
 import { losses } from '../collector/ledger.ts';
-import { AgentError, codeOf, messageOf } from '../errors.ts';
+import { AgentError, codeOf, messageOf, OptionError } from '../errors.ts';
 import { within } from '../exporter/time_limit.ts';
+import { DURATION_SYNTAX, parseDuration } from '../options/duration.ts';
 import { Output } from './output.ts';
 import { onStopSignal } from './signals.ts';
 import { writeStderr } from './stderr.ts';
@@ -48,9 +49,15 @@ export async function collect(flags: CollectFlags): Promise<number> {
 	const releaseSignals = onStopSignal(stop);
 	const renew = () => void collector.renewCertificates();
 	process.on('SIGHUP', renew);
-	await collector.start().catch((error: unknown) => {
+	const started = collector.start().catch((error: unknown) => {
 		throw renamed(error);
 	});
+	// A name server or a disk that does not answer holds up the start, not its end.
+	const stopped = await Promise.race([started, asked.then(() => true as const)]);
+	if (stopped === true) {
+		await collector.stop();
+		return 0;
+	}
 	for (const address of collector.addresses) say(`listening on ${address}`);
 
 	const output = new Output(flags.count);
@@ -90,11 +97,18 @@ function optionsOf(flags: CollectFlags): CollectorOptions {
 		optionsRecords: flags.options,
 		largeNumbers: flags.largeNumbers,
 		maxSessions: flags.maxSessions,
-		idleTimeout: flags.idleTimeout,
+		idleTimeout: withUnit('idleTimeout', flags.idleTimeout),
 		ca: flags.tlsCa,
 		cert: flags.tlsCert,
 		key: flags.tlsKey,
 	};
+}
+
+/** A flag has to give the unit; the collector itself, as a part of programs, would take a number in its place. */
+function withUnit(option: string, text: string | undefined): string | undefined {
+	if (text !== undefined && parseDuration(text) === undefined)
+		throw new OptionError(option, text, DURATION_SYNTAX);
+	return text;
 }
 
 function named<T>(work: () => T): T {

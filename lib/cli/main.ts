@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 /** The command line. Exit codes: 0 done, 1 failed, 2 wrong usage or configuration. Commands are loaded when called. */
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { type AgentError, messageOf, OptionError } from '../errors.ts';
+import { nearest } from '../options/nearest.ts';
 import { withoutPrivateKeys } from '../options/secrets.ts';
 import { addFlags } from './flags.ts';
 import { exitWhenRead } from './output.ts';
@@ -23,6 +24,21 @@ function positiveNumber(text: string): number {
 	return number;
 }
 
+/** The command or flag that is nearest to one that commander does not know; by the same rule as options in a file. */
+function suggestion(complaint: string, { commands }: Command): string {
+	const [, dashes, wrong = ''] = /unknown (?:command|option) '(-*)([^'=]*)/.exec(complaint) ?? [];
+	if (dashes === undefined) return '';
+	const called = commands.find((command) => command.name() === process.argv[2]);
+	const near =
+		dashes === ''
+			? nearest(
+					wrong,
+					commands.map((command) => command.name()),
+				)
+			: nearest(wrong, called?.options.map(({ long }) => long?.slice(2) ?? '') ?? []);
+	return near === undefined ? '' : `(Did you mean ${dashes === '' ? '' : '--'}${near}?)\n`;
+}
+
 function repeat(text: string, previous: string[] | undefined): string[] {
 	return [...(previous ?? []), text];
 }
@@ -35,7 +51,10 @@ function program(done: (code: number) => void): Command {
 		.version(version())
 		.exitOverride()
 		// It quotes what it does not know, which may be a misspelt flag with a key behind it.
-		.configureOutput({ outputError: (text, write) => write(withoutPrivateKeys(text)) });
+		.configureOutput({
+			outputError: (text, write) => write(withoutPrivateKeys(text) + suggestion(text, command)),
+		})
+		.showSuggestionAfterError(false);
 
 	const run = command
 		.command('run')

@@ -9,7 +9,7 @@ import { type CollectorSettings, type Resolved, ROWS, type Settings } from '../o
 import { HIDDEN, holdsPrivateKey } from '../options/secrets.ts';
 import { formatEndpoint, formatTarget } from '../options/target.ts';
 import { COLLECTOR_ROWS, isUsedBy } from '../options/target_settings.ts';
-import { formatMark } from '../options/values.ts';
+import { formatLabels, formatMark } from '../options/values.ts';
 
 type Rows = Readonly<Record<string, { schema: unknown }>>;
 
@@ -45,10 +45,12 @@ function isInOneLine(value: unknown): boolean {
 	return value.items.every((item) => isScalar(item) || (isPair(item) && isScalar(item.value)));
 }
 
-function plainOptions({ collectors: _, metrics, mark, ...rest }: Settings) {
+function plainOptions({ collectors: _, metrics, mark, serviceMark, ruleLabels, ...rest }: Settings) {
 	return {
 		...plainValues(rest, ROWS),
 		...(mark && { mark: formatMark(mark) }),
+		...(serviceMark && { serviceMark: formatMark(serviceMark) }),
+		...(ruleLabels && { ruleLabels: formatLabels(ruleLabels) }),
 		...(metrics && { metrics: formatEndpoint(metrics.host, metrics.port) }),
 	};
 }

@@ -57,12 +57,12 @@ export async function serve(
 	const metrics =
 		settings.metrics === undefined
 			? undefined
-			: await (await import('../http/server.ts')).serveMetrics(
-					exporter,
-					settings.metrics,
-					settings.metricsHosts,
-				);
-	if (metrics !== undefined) log.info({ address: metrics.address }, 'metrics');
+			: await Promise.race([
+					(await import('../http/server.ts')).serveMetrics(exporter, settings.metrics, settings.metricsHosts),
+					// Its address may be a name that no name server answers for.
+					stopped,
+				]);
+	if (metrics != null) log.info({ address: metrics.address }, 'metrics');
 	// A stop during the start rejects it; that is no failure.
 	let stopping = false;
 	exporter.start().then(

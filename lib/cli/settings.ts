@@ -42,12 +42,15 @@ export async function fileLayer(path: string): Promise<Layer> {
 
 async function parsedYaml(text: string, refuse: (why: string) => never): Promise<unknown> {
 	const { parseDocument } = await import('yaml');
-	const document = parseDocument(text, { logLevel: 'silent' });
+	// Not silent: that would leave a second document out unsaid.
+	const document = parseDocument(text, { logLevel: 'error' });
 	const [error] = document.errors;
 	if (error !== undefined) {
 		const [start] = error.linePos ?? [];
 		// The parser quotes the line, or what it took for a name: with a key in the file, that may be part of the key.
 		const place = start === undefined ? '' : ` at line ${start.line}, column ${start.col}`;
+		if (error.code === 'MULTIPLE_DOCS')
+			return refuse(`a second document begins${place}; write all options into one`);
 		const why = holdsPrivateKey(text)
 			? `${error.code}${place}; what stands there is not shown, because the file holds a private key`
 			: error.message;

@@ -13,7 +13,7 @@ import { Intake } from './intake.ts';
 import { Ledger } from './ledger.ts';
 import { Queue } from './queue.ts';
 import { Receiving } from './receiving.ts';
-import { collectorSettings, type ReceivingSettings } from './settings.ts';
+import { type ReceivingSettings, receivingSettings } from './settings.ts';
 import type { Chunk, CollectorEvents, CollectorOptions, CollectorState, CollectorStats } from './types.ts';
 
 export type * from './types.ts';
@@ -37,7 +37,7 @@ export class Collector extends EventEmitter<CollectorEvents> implements AsyncIte
 	/** Throws `OptionError` for the first option that cannot be used. */
 	constructor(options: CollectorOptions) {
 		super();
-		this.#settings = collectorSettings(options);
+		this.#settings = receivingSettings(options);
 		this.#queue = new Queue(this.#settings.maxQueuedBytes);
 		this.#queue.onFull = (full) => this.#receiving?.hold(full);
 	}
@@ -47,7 +47,7 @@ export class Collector extends EventEmitter<CollectorEvents> implements AsyncIte
 		return this.#receiving?.addresses ?? [];
 	}
 
-	/** A snapshot; counters count from the construction. */
+	/** A snapshot; counters count from the construction, over all starts. */
 	stats(): CollectorStats {
 		const gauges = this.#receiving?.intake.gauges ?? { sessions: 0, handshakes: 0, templateBytes: 0 };
 		return { state: this.#state, ...gauges, queuedBytes: this.#queue.bytes, ...this.#ledger.counters };

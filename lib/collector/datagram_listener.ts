@@ -2,7 +2,7 @@
 import { createSocket } from 'node:dgram';
 import { isIPv6 } from 'node:net';
 import { formatEndpoint, formatTarget, type NetworkTarget } from '../options/target.ts';
-import { cannotListen } from '../transport/listen.ts';
+import { addressToBind, cannotListen } from '../transport/listen.ts';
 import type { Intake } from './intake.ts';
 import { Session } from './session.ts';
 import type { Source } from './source.ts';
@@ -12,8 +12,10 @@ export async function listenOnDatagrams(
 	target: NetworkTarget,
 	where: string,
 	intake: Intake,
+	signal: AbortSignal,
 ): Promise<Source> {
-	const socket = createSocket({ type: isIPv6(target.host) ? 'udp6' : 'udp4' });
+	const address = await addressToBind(target.host, where, signal);
+	const socket = createSocket({ type: isIPv6(address) ? 'udp6' : 'udp4' });
 	const sessions = new Map<string, Session>();
 	socket.on('message', (datagram, { address, port }) => {
 		const peer = formatEndpoint(address, port);
@@ -35,7 +37,7 @@ export async function listenOnDatagrams(
 			reject(cannotListen(cause, where));
 		};
 		socket.once('error', fail);
-		socket.bind({ address: target.host, port: target.port }, () => {
+		socket.bind({ address, port: target.port }, () => {
 			socket.off('error', fail);
 			resolve();
 		});

@@ -57,8 +57,9 @@ export function openFile(path: string, intake: Intake): FileSource {
 		pause: () => stream.pause(),
 		resume: () => stream.resume(),
 		close: async () => {
+			// A pipe that nobody writes, or a disk that does not answer, keeps the stream from closing.
+			intake.closed(session);
 			stream.destroy();
-			await done;
 		},
 	};
 }

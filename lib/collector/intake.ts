@@ -10,6 +10,7 @@ import type { Queue } from './queue.ts';
 import type { Ending, Session } from './session.ts';
 import { Places, TemplateMemory } from './sessions.ts';
 import type { ReceivingSettings } from './settings.ts';
+import { type Held, Turns } from './turns.ts';
 import type { CollectorEvents } from './types.ts';
 
 /** A connection that delivered a message within this time does not give way to a new one. */
@@ -30,6 +31,7 @@ export class Intake {
 	readonly #connections: Places<Session>;
 	readonly #senders: Places<Session>;
 	readonly #memory: TemplateMemory<Session>;
+	readonly #turns = new Turns<Session>((session, chunk) => this.take(session, chunk));
 	readonly #sweep: NodeJS.Timeout;
 	#open = 0;
 	#handshakes = 0;
@@ -87,6 +89,16 @@ export class Intake {
 		tell(this.#events, 'connect', { peer: session.peer, transport: session.transport });
 	}
 
+	/** A part of what a connection brings: `take`, in its turn. */
+	takeInTurn(session: Session, chunk: Buffer, stream: Held): void {
+		this.#turns.take(session, chunk, stream);
+	}
+
+	/** Whether nothing more is to be read of the session: nobody reads records, or what it brought waits for its turn. */
+	isHeld(session: Session): boolean {
+		return this.full || this.#turns.waits(session);
+	}
+
 	/** Any part of a stream, or one datagram of a session that is open. */
 	take(session: Session, chunk: Buffer): void {
 		if (session.state !== 'open' || session.ending !== null) return;
@@ -112,6 +124,7 @@ export class Intake {
 
 	/** The other end has closed, or the file is read. */
 	finished(session: Session): void {
+		this.#turns.flush(session);
 		const cut = session.state === 'open' ? session.cut() : null;
 		if (cut === null || session.ending !== null) return;
 		this.#ledger.counters.malformed += 1;
@@ -121,6 +134,7 @@ export class Intake {
 
 	/** The connection broke. */
 	broken(session: Session, cause: Error): void {
+		this.#turns.flush(session);
 		if (session.state !== 'open' || session.ending !== null) return;
 		const cut = session.cut();
 		const error = `${reasonOf(cause)}${cut === null ? '' : `: ${cut}`}`;
@@ -140,6 +154,7 @@ export class Intake {
 
 	/** What the session came over is closed. */
 	closed(session: Session): void {
+		this.#turns.flush(session);
 		const { state } = session;
 		if (state === 'ended') return;
 		session.state = 'ended';
@@ -158,8 +173,11 @@ export class Intake {
 		});
 	}
 
-	/** Nobody could deliver while the queue was full. */
-	excuse(): void {
+	/** The queue has become full, or no longer is. */
+	hold(full: boolean): void {
+		this.#turns.hold(full);
+		if (full) return;
+		// Nobody could deliver meanwhile.
 		for (const places of [this.#connections, this.#senders]) places.excuse(performance.now());
 	}
 
@@ -173,7 +191,9 @@ export class Intake {
 		this.#ledger.note('ERR_QUEUE_FULL', 1, peer);
 	}
 
+	/** Nothing more is taken. */
 	dispose(): void {
+		this.#turns.dispose();
 		clearInterval(this.#sweep);
 	}
 

@@ -14,7 +14,7 @@ export class Receiving {
 	readonly intake: Intake;
 	readonly #sources = new Set<Source>();
 	readonly #tls: StreamListener[] = [];
-	#closed = false;
+	readonly #life = new AbortController();
 
 	constructor(intake: Intake) {
 		this.intake = intake;
@@ -34,7 +34,10 @@ export class Receiving {
 		const credentials = overTls ? await readCertificates(this.intake.settings) : {};
 		for (const index of listen.keys()) {
 			this.#checkOpen();
-			await this.#listen(index, credentials);
+			await this.#listen(index, credentials).catch((error: unknown) => {
+				this.#checkOpen();
+				throw error;
+			});
 		}
 		this.#checkOpen();
 	}
@@ -43,7 +46,7 @@ export class Receiving {
 	async readFiles(): Promise<AgentError | undefined> {
 		let failure: AgentError | undefined;
 		for (const path of this.intake.settings.files) {
-			if (this.#closed) break;
+			if (this.#life.signal.aborted) break;
 			const source = openFile(path, this.intake);
 			this.#sources.add(source);
 			const ending = await source.done;
@@ -62,7 +65,7 @@ export class Receiving {
 
 	/** Holds back all who can be held back, or lets them go on. */
 	hold(full: boolean): void {
-		if (!full) this.intake.excuse();
+		this.intake.hold(full);
 		for (const source of this.#sources) {
 			if (full) source.pause();
 			else source.resume();
@@ -70,7 +73,7 @@ export class Receiving {
 	}
 
 	async close(): Promise<void> {
-		this.#closed = true;
+		this.#life.abort();
 		this.intake.dispose();
 		const sources = [...this.#sources];
 		this.#sources.clear();
@@ -81,10 +84,11 @@ export class Receiving {
 		const target = this.intake.settings.listen[index];
 		if (target === undefined) return;
 		const where = `listen[${index}] ${formatTarget(target)}`;
+		const { signal } = this.#life;
 		let source: Source;
-		if (target.kind === 'udp') source = await listenOnDatagrams(target, where, this.intake);
+		if (target.kind === 'udp') source = await listenOnDatagrams(target, where, this.intake, signal);
 		else {
-			const listener = await listenOnStream(target, where, credentials, this.intake);
+			const listener = await listenOnStream(target, where, credentials, this.intake, signal);
 			if (target.kind === 'tls') this.#tls.push(listener);
 			source = listener;
 		}
@@ -92,6 +96,6 @@ export class Receiving {
 	}
 
 	#checkOpen(): void {
-		if (this.#closed) throw new AgentError('ERR_STOPPED', 'stopped before it had started');
+		if (this.#life.signal.aborted) throw new AgentError('ERR_STOPPED', 'stopped before it had started');
 	}
 }

@@ -1,5 +1,5 @@
 /**
- * Options of a `Collector` as its parts take them. Raw values enter `collectorSettings`; what leaves is `ReceivingSettings`,
+ * Options of a `Collector` as its parts take them. Raw values enter `receivingSettings`; what leaves is `ReceivingSettings`,
  * in which everything is set and within its bounds, or an `OptionError`.
  */
 import { z } from 'zod';
@@ -70,7 +70,7 @@ export type ReceivingSettings = { readonly [K in Defaulted]-?: NonNullable<Parse
 >;
 
 /** Throws `OptionError` for the first option that cannot be used. */
-export function collectorSettings(options: CollectorOptions): ReceivingSettings {
+export function receivingSettings(options: CollectorOptions): ReceivingSettings {
 	const given = check(schema, options, (path) => pathText(path, (option) => option));
 	const { listen = [], files = [] } = given;
 	if (listen.length + files.length === 0)
@@ -78,15 +78,11 @@ export function collectorSettings(options: CollectorOptions): ReceivingSettings 
 	const overTls = listen.findIndex(({ kind }) => kind === 'tls');
 	for (const option of FOR_TLS) {
 		if (given[option] !== undefined && overTls < 0)
-			throw new OptionError(option, options[option], 'a tls:// address in listen');
+			throw new OptionError(option, options[option], 'a tls:// address to listen on');
 	}
 	for (const option of ['cert', 'key'] as const) {
 		if (overTls >= 0 && given[option] === undefined)
-			throw new OptionError(
-				option,
-				undefined,
-				`one, because listen[${overTls}] is ${options.listen?.[overTls]}`,
-			);
+			throw new OptionError(option, undefined, `one, because ${options.listen?.[overTls]} is listened on`);
 	}
 	if (given.crl !== undefined && given.ca === undefined)
 		throw new OptionError('ca', undefined, 'one, because crl is given');

@@ -5,7 +5,7 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer, type TlsOptions, type Server as TlsServer } from 'node:tls';
 import { formatEndpoint, formatTarget, type NetworkTarget } from '../options/target.ts';
-import { cannotListen } from '../transport/listen.ts';
+import { addressToBind, cannotListen } from '../transport/listen.ts';
 import { explain } from '../transport/reasons.ts';
 import type { Intake } from './intake.ts';
 import { Session } from './session.ts';
@@ -26,16 +26,18 @@ export async function listenOnStream(
 	where: string,
 	credentials: TlsOptions,
 	intake: Intake,
+	signal: AbortSignal,
 ): Promise<StreamListener> {
-	const streams = new Set<Socket>();
+	const host = await addressToBind(target.host, where, signal);
+	const streams = new Map<Socket, Session>();
 	const raws = new Map<Socket, Session>();
 	const handshakes = target.kind === 'tls' ? new Handshakes(credentials, intake, read) : undefined;
 
 	function read(stream: Socket, session: Session): void {
-		streams.add(stream);
+		streams.set(stream, session);
 		intake.open(session);
 		if (intake.full) stream.pause();
-		stream.on('data', (chunk: Buffer) => intake.take(session, chunk));
+		stream.on('data', (chunk: Buffer) => intake.takeInTurn(session, chunk, stream));
 		stream.on('end', () => intake.finished(session));
 		stream.on('error', (error) => intake.broken(session, error));
 		stream.on('close', () => streams.delete(stream));
@@ -65,17 +67,17 @@ export async function listenOnStream(
 		if (handshakes === undefined) read(raw, session);
 		else handshakes.begin(raw, session);
 	});
-	await bind(server, target, where);
+	await bind(server, host, target.port, where);
 	server.on('error', (error) => intake.listenerFailed(formatTarget(target), error));
 	const bound = server.address();
 	return {
 		address: { ...target, port: typeof bound === 'object' && bound !== null ? bound.port : target.port },
 		renew: (renewed) => handshakes?.renew(renewed),
 		pause: () => {
-			for (const stream of streams) stream.pause();
+			for (const stream of streams.keys()) stream.pause();
 		},
 		resume: () => {
-			for (const stream of streams) stream.resume();
+			for (const [stream, session] of streams) if (!intake.isHeld(session)) stream.resume();
 		},
 		close: () =>
 			new Promise((resolve) => {
@@ -88,7 +90,7 @@ export async function listenOnStream(
 	};
 }
 
-async function bind(server: Server, { host, port }: NetworkTarget, where: string): Promise<void> {
+async function bind(server: Server, host: string, port: number, where: string): Promise<void> {
 	await new Promise<void>((resolve, reject) => {
 		const fail = (cause: Error) => reject(cannotListen(cause, where));
 		server.once('error', fail);

@@ -119,7 +119,7 @@ export type Transport = 'tcp' | 'tls' | 'udp' | 'file';
 /** Where a collector stands between its construction and its stop. */
 export type CollectorState = 'new' | 'starting' | 'running' | 'stopping' | 'stopped';
 
-/** A plain snapshot; counters count from the first `start()`. */
+/** A plain snapshot; counters count over all starts. */
 export interface CollectorStats {
 	/** Where it stands. */
 	state: CollectorState;
@@ -159,9 +159,10 @@ export interface CollectorStats {
 	forgottenTemplates: number;
 }
 
-/** Records as text. */
+/** Records as text, as `chunks()` of a collector gives them. */
 export interface Chunk {
-	/** JSON lines. */
+	/** A JSON object and a line feed for each record, in UTF-8. */
 	json: Buffer;
+	/** How many they are. */
 	records: number;
 }

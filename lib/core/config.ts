@@ -5,7 +5,7 @@ import type { NativeConfig } from './native.ts';
 import { selectionOf } from './selection.ts';
 
 export function nativeConfig(settings: Settings): NativeConfig {
-	const { maxConnections, stateFile, pods } = settings;
+	const { maxConnections, stateFile, serviceMark, ruleLabels, nodeName, clusterName } = settings;
 	return {
 		selection: selectionOf(settings),
 		source: settings.source,
@@ -17,8 +17,13 @@ export function nativeConfig(settings: Settings): NativeConfig {
 		pollRetryTimeout: settings.pollRetryTimeout,
 		secondsEndMonotonic: settings.profile === 'antrea',
 		eventBufferSize: settings.eventBufferSize,
+		podNetworks: settings.podNetworks,
+		pollInterval: settings.pollInterval,
+		...(serviceMark !== undefined && { serviceMark }),
+		...(ruleLabels !== undefined && { ruleLabels }),
+		...(nodeName !== undefined && { nodeName }),
+		...(clusterName !== undefined && { clusterName }),
 		...(maxConnections !== undefined && { maxConnections }),
 		...(stateFile !== undefined && { stateFile }),
-		...(pods !== undefined && { pods: JSON.stringify(pods) }),
 	};
 }

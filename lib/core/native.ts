@@ -22,6 +22,7 @@ export type {
 export type NativeModule = typeof Native;
 export type NativeExporter = Native.NativeExporter;
 export type NativeSession = Native.NativeSession;
+export type NativeNames = Native.NativeNames;
 export type NativeDecoder = Native.NativeDecoder;
 export type NativeSocket = Native.NativeSocket;
 export type NativeDatagramSocket = Native.NativeDatagramSocket;

@@ -2,17 +2,15 @@
  * The exporter as programs see it: `start`, `stop`, `stats` and typed events around one `Run` at a time.
  */
 import { EventEmitter } from 'node:events';
-import { native } from '../core/native.ts';
+import { type NativeNames, native } from '../core/native.ts';
 import { AgentError, codeOf, messageOf, OptionError, toError } from '../errors.ts';
-import { EXPECTED_FIELDS, haveNames } from '../names/pods.ts';
-import { checkObject, type Pod, resolveOptions, resolvePods, type Settings } from '../options/options.ts';
-import type { ExporterOptions, PodInput } from '../types.ts';
+import { canName, expectedFields, expectedOption } from '../names/elements.ts';
+import { checkedSet, type NamesKind } from '../names/sets.ts';
+import { checkObject, resolveOptions, type Settings } from '../options/options.ts';
+import type { ExporterOptions, NetworkInput, PodInput, PolicyRuleInput, ServiceInput } from '../types.ts';
 import { type ExporterEvents, type ExporterState, type ExporterStats, statsBefore, tell } from './events.ts';
 import { Run } from './run.ts';
 import { formatOf } from './sessions.ts';
-
-const NOT_CONFIGURED =
-	'the option pods, such as pods: [], before setPods(): without it records of the standard profile have no elements for names';
 
 /** Options that were resolved already: those of `exporterOf`. */
 const RESOLVED = new WeakMap<object, Settings>();
@@ -41,8 +39,8 @@ export function exporterOf(settings: Settings): FlowExporter {
 export class FlowExporter extends EventEmitter<ExporterEvents> {
 	readonly #settings: Settings;
 	readonly #signal: AbortSignal | undefined;
-	/** Those of `setPods`, also for the next start. */
-	#pods: Pod[] | undefined;
+	/** Those of setters, also for the next start. */
+	readonly #sets = new Map<NamesKind, NativeNames>();
 	#state: ExporterState = 'new';
 	#run: Run | undefined;
 	#starting: Promise<void> | undefined;
@@ -107,8 +105,7 @@ export class FlowExporter extends EventEmitter<ExporterEvents> {
 		this.#signal?.throwIfAborted();
 		this.#state = 'starting';
 		let told = false;
-		const settings = this.#pods === undefined ? this.#settings : { ...this.#settings, pods: this.#pods };
-		const run = new Run(settings, this, (error) => {
+		const run = new Run(this.#settings, this.#sets, this, (error) => {
 			told = true;
 			this.#failed(error);
 		});
@@ -155,20 +152,42 @@ export class FlowExporter extends EventEmitter<ExporterEvents> {
 	}
 
 	/**
-	 * Replaces all Pods, at any time and any number of times. Connections that begin from now on are named by them; those
-	 * that are in the table keep the names that they have, or have not. Throws `OptionError` for a list that cannot be used,
-	 * and where records have no elements for names; the former Pods stay then.
+	 * Replaces all Pods, at any time and any number of times. Connections are named by them at first sight; of those that are in the table,
+	 * an end that was unknown is named in the next record, and one that has a name keeps it. Throws `OptionError` for a list that
+	 * cannot be used, and where records have no elements for names; the former Pods stay then.
 	 */
 	setPods(pods: readonly PodInput[]): void {
+		this.#setNames('pods', pods);
+	}
+
+	/** Replaces all Services that connections go to, as `setPods` replaces Pods. */
+	setServices(services: readonly ServiceInput[]): void {
+		this.#setNames('services', services);
+	}
+
+	/**
+	 * Replaces all rules of network policies, as `setPods` replaces Pods. A rule that is gone stays known for five seconds, or a poll
+	 * interval where that is longer. Numbers in connections' labels that no rule has are counted and warned of.
+	 */
+	setPolicyRules(rules: readonly PolicyRuleInput[]): void {
+		this.#setNames('policyRules', rules);
+	}
+
+	/** Replaces all networks that name ends that are no Pods, as `setPods` replaces Pods; a Pod's name takes the place of a network's. */
+	setNetworks(networks: readonly NetworkInput[]): void {
+		this.#setNames('networks', networks);
+	}
+
+	#setNames(kind: NamesKind, list: unknown): void {
 		const { fields } = this.#settings;
-		if (!haveNames(this.#settings)) {
+		if (!canName(kind, this.#settings)) {
 			throw fields === undefined
-				? new OptionError('pods', undefined, NOT_CONFIGURED)
-				: new OptionError('fields', fields, EXPECTED_FIELDS);
+				? new OptionError(kind, undefined, expectedOption(kind))
+				: new OptionError('fields', fields, expectedFields(kind));
 		}
-		const checked = resolvePods(pods);
-		this.#run?.setPods(checked);
-		this.#pods = checked;
+		const set = checkedSet(kind, list);
+		this.#run?.setNames(kind, set);
+		this.#sets.set(kind, set);
 	}
 
 	/** A snapshot; counters count from the last `start()`. */

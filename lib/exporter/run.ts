@@ -7,9 +7,17 @@
  */
 import type { EventEmitter } from 'node:events';
 import { nativeConfig } from '../core/config.ts';
-import { type NativeExporter, type NativeNotice, type NativeStats, native } from '../core/native.ts';
+import {
+	type NativeExporter,
+	type NativeNames,
+	type NativeNotice,
+	type NativeStats,
+	native,
+} from '../core/native.ts';
 import { AgentError, codeOf, messageOf, toError } from '../errors.ts';
-import type { Pod, Settings } from '../options/options.ts';
+import { checkedSet, NAMES_KINDS, type NamesKind } from '../names/sets.ts';
+import { NamesFiles } from '../names/watch.ts';
+import type { Settings } from '../options/options.ts';
 import { checkStateFile } from '../options/state_file.ts';
 import { type Amount, add, nothing } from '../transport/parcel.ts';
 import { Delivery } from './delivery.ts';
@@ -40,6 +48,8 @@ export class Run {
 	readonly #sessions: Sessions;
 	readonly #ledger = new Ledger();
 	readonly #pollWarnings: PollWarnings;
+	readonly #sets: ReadonlyMap<NamesKind, NativeNames>;
+	readonly #files: NamesFiles;
 	#native: NativeExporter | undefined;
 	#scheduler: PollScheduler | undefined;
 	#delivery: Delivery | undefined;
@@ -58,8 +68,29 @@ export class Run {
 	#started: { resolve(): void; reject(error: Error): void } | undefined;
 	#end: () => void = () => undefined;
 
-	constructor(settings: Settings, events: EventEmitter<ExporterEvents>, fatal: (error: Error) => void) {
+	/** `sets`: names in place of those of the options. */
+	constructor(
+		settings: Settings,
+		sets: ReadonlyMap<NamesKind, NativeNames>,
+		events: EventEmitter<ExporterEvents>,
+		fatal: (error: Error) => void,
+	) {
 		this.#settings = settings;
+		this.#sets = sets;
+		this.#files = new NamesFiles({
+			paths: Object.fromEntries(
+				NAMES_KINDS.filter((kind) => typeof settings[kind] === 'string' && !sets.has(kind)).map((kind) => [
+					kind,
+					settings[kind],
+				]),
+			),
+			changed: (_, set) => this.#guarded(() => this.#native?.setNames(set)),
+			refused: (_, problem) =>
+				this.#warn(
+					'NAMES_FILE',
+					`the names of a changed file are not used, the former ones stay: ${problem}`,
+				),
+		});
 		this.#events = events;
 		this.#fatal = fatal;
 		this.#sessions = new Sessions(settings, events, (error) => this.#failed(error));
@@ -74,7 +105,9 @@ export class Run {
 		// It keeps the process alive as well: nothing of the core does.
 		this.#summaryTimer = setInterval(() => this.#guarded(() => this.#summarize()), SUMMARY_MS);
 		const waker = this.#waker;
-		const exporter = new (native().NativeExporter)(nativeConfig(this.#settings), () => waker.call());
+		const names = await this.#names();
+		if (this.#stopped !== undefined) throw stoppedEarly();
+		const exporter = new (native().NativeExporter)(nativeConfig(this.#settings), names, () => waker.call());
 		this.#native = exporter;
 		// A format that cannot be is an error of the options, not of a session.
 		exporter.addFormat(formatOf(this.#settings, LARGEST_MESSAGE));
@@ -117,6 +150,7 @@ export class Run {
 
 	async #stop(gracefully: boolean): Promise<void> {
 		const exporter = this.#native;
+		this.#files.close();
 		this.#started?.reject(stoppedEarly());
 		this.#scheduler?.stop();
 		try {
@@ -183,8 +217,19 @@ export class Run {
 		await within(LONGEST_SAVE_MS, saved);
 	}
 
-	setPods(pods: Pod[]): void {
-		this.#native?.setPods(JSON.stringify(pods));
+	setNames(kind: NamesKind, set: NativeNames): void {
+		this.#files.forget(kind);
+		this.#native?.setNames(set);
+	}
+
+	/** Lists of the options, what files say now, and the setters' sets, which go before both. */
+	async #names(): Promise<NativeNames[]> {
+		const lists = NAMES_KINDS.flatMap((kind) => {
+			const list = this.#settings[kind];
+			return list === undefined || typeof list === 'string' ? [] : [checkedSet(kind, list)];
+		});
+		const files = await this.#files.open();
+		return [...lists, ...files, ...this.#sets.values()];
 	}
 
 	renewCertificates(): void {

@@ -7,7 +7,7 @@
 import type { EventEmitter } from 'node:events';
 import { type NativeExporter, native, type OwnSession } from '../core/native.ts';
 import { AgentError } from '../errors.ts';
-import { haveNames } from '../names/pods.ts';
+import { haveNames } from '../names/elements.ts';
 import type { Settings } from '../options/options.ts';
 import { createSession } from '../transport/create.ts';
 import { add, nothing, type Parcel } from '../transport/parcel.ts';
@@ -169,11 +169,13 @@ export class Sessions implements SessionHost, SessionListener {
 
 /** How records are encoded for collectors that take messages of this size. */
 export function formatOf(settings: Settings, maxMessageSize: number) {
-	const { profile, fields, observationDomain } = settings;
+	const { profile, fields, observationDomain, nodeName, clusterName } = settings;
 	return {
 		profile,
 		...(fields && { fields }),
 		names: haveNames(settings),
+		node: nodeName !== undefined,
+		cluster: clusterName !== undefined,
 		domain: observationDomain,
 		maxMessageSize,
 	};

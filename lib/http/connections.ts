@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 
 /**
  * Past `limit`, the connection is closed that waits for longest without a request being answered, and a new one is refused
- * where all are.
+ * where all are. One that asks again before it was answered is closed: whoever answers must look whether the socket is destroyed.
  */
 export function limitConnections(server: Server, limit: number): void {
 	const waiting = new Set<Socket>();
@@ -25,7 +25,12 @@ export function limitConnections(server: Server, limit: number): void {
 			answering.delete(socket);
 		});
 	});
-	server.on('request', ({ socket }, response) => {
+	server.prependListener('request', ({ socket }, response) => {
+		// Thousands of requests come in one packet, and the answer to each would be kept until it is read.
+		if (answering.has(socket)) {
+			socket.destroy();
+			return;
+		}
 		waiting.delete(socket);
 		answering.add(socket);
 		response.once('close', () => {

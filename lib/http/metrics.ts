@@ -168,6 +168,11 @@ export function metricsOf(exporter: FlowExporter): Metrics {
 		({ table }) => table?.unnamedTotal,
 	);
 	counter(
+		'unknown_policy_rules_total',
+		"Numbers in connections' labels that no policy rule had when the connection was first seen.",
+		({ table }) => table?.unknownRulesTotal,
+	);
+	counter(
 		'event_overruns_total',
 		'Times that the event socket lost events.',
 		({ table }) => table?.eventOverruns,

@@ -5,7 +5,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { FlowExporter } from '../exporter/exporter.ts';
 import { formatEndpoint } from '../options/target.ts';
-import { cannotListen } from '../transport/listen.ts';
+import { addressToBind, cannotListen } from '../transport/listen.ts';
 import { limitConnections } from './connections.ts';
 import { isAllowedHost } from './host.ts';
 import { type Metrics, metricsOf } from './metrics.ts';
@@ -33,6 +33,8 @@ export async function serveMetrics(
 	{ host, port }: { host: string; port: number },
 	names: readonly string[] = [],
 ): Promise<MetricsServer> {
+	const where = `--metrics ${formatEndpoint(host, port)}`;
+	const address = await addressToBind(host, where);
 	const metrics = metricsOf(exporter);
 	const startedAt = Date.now();
 	const limits = {
@@ -42,6 +44,7 @@ export async function serveMetrics(
 		maxHeaderSize: HEADERS_OCTETS,
 	};
 	const server = createServer(limits, (request, response) => {
+		if (request.socket.destroyed) return;
 		if (!isAllowedHost(request.headers.host, [host, ...names])) {
 			const expected =
 				'asked for by a name that is not ours: use the address, or add the name to metricsHosts';
@@ -56,10 +59,10 @@ export async function serveMetrics(
 	await new Promise<void>((resolve, reject) => {
 		const fail = (cause: Error) => {
 			metrics.dispose();
-			reject(cannotListen(cause, `--metrics ${formatEndpoint(host, port)}`));
+			reject(cannotListen(cause, where));
 		};
 		server.once('error', fail);
-		server.listen({ host, port }, () => {
+		server.listen({ host: address, port }, () => {
 			// A connection that cannot be accepted is no reason to end.
 			server.off('error', fail).on('error', () => undefined);
 			resolve();

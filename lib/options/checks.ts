@@ -85,14 +85,17 @@ type Shape = Readonly<Record<string, z.ZodType>>;
 export type InputOf<S extends Shape> = { [K in keyof S]?: z.input<S[K]> | undefined };
 export type OutputOf<S extends Shape> = { [K in keyof S]?: z.output<S[K]> | undefined };
 
-/** An object in which everything is optional, and a name that is not in `shape` an error that says the nearest one. */
+/** An object in which everything but `needed` is optional, and a name that is not in `shape` an error that says the nearest one. */
 export function object<const S extends Shape>(
 	shape: S,
 	expected: string,
+	needed?: keyof S,
 ): z.ZodType<OutputOf<S>, InputOf<S>> {
-	const optional = Object.fromEntries(Object.entries(shape).map(([name, value]) => [name, value.optional()]));
+	const members = Object.fromEntries(
+		Object.entries(shape).map(([name, value]) => [name, name === needed ? value : value.optional()]),
+	);
 	const names = Object.keys(shape);
-	return z.strictObject(optional, {
+	return z.strictObject(members, {
 		error: (issue) =>
 			issue.code === 'unrecognized_keys'
 				? `no option of this name${didYouMean(issue.keys[0] ?? '', names)}`
@@ -114,7 +117,9 @@ export function pathText(path: readonly PropertyKey[], nameOf: (option: string) 
 export function check<T extends z.ZodType>(schema: T, value: unknown, nameOf: NameOf): z.output<T> {
 	const outcome = schema.safeParse(value, { reportInput: true });
 	if (outcome.success) return outcome.data;
-	const issue = outcome.error.issues[0];
+	// A wrong name is often why a right one is missing.
+	const { issues } = outcome.error;
+	const issue = issues.find(({ code }) => code === 'unrecognized_keys') ?? issues[0];
 	if (issue?.code === 'unrecognized_keys') {
 		const [key = ''] = issue.keys;
 		const got = (issue.input as Record<string, unknown> | undefined)?.[key];

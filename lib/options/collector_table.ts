@@ -115,11 +115,9 @@ export function collectorSchema(
 ): z.ZodType<ParsedCollector, string | CollectorShapeInput> {
 	const table = collectorTable(duration);
 	const shape = Object.fromEntries(Object.entries(table).map(([name, { schema }]) => [name, schema]));
-	const schema = object(shape, `${TARGET_SYNTAX}, or an object with url`);
-	return z.preprocess((value) => {
-		if (typeof value === 'string') return { url: value };
-		// What is missing is said in the words of what was expected.
-		const bare = typeof value === 'object' && value !== null && !Array.isArray(value) && !('url' in value);
-		return bare ? { ...value, url: null } : value;
-	}, schema) as unknown as z.ZodType<ParsedCollector, string | CollectorShapeInput>;
+	const schema = object(shape, `${TARGET_SYNTAX}, or an object with url`, 'url');
+	return z.preprocess(
+		(value) => (typeof value === 'string' ? { url: value } : value),
+		schema,
+	) as unknown as z.ZodType<ParsedCollector, string | CollectorShapeInput>;
 }

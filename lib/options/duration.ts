@@ -1,6 +1,7 @@
 /** Durations as people write them: `500ms`, `5s`, `10m`, `1h`. Inside the program they are milliseconds. */
 
-export const DURATION_SYNTAX = 'a duration above zero with a unit, such as 500ms, 5s, 10m or 1h';
+export const DURATION_SYNTAX =
+	'a duration above zero with a unit, at most 24 days, such as 500ms, 5s, 10m or 1h';
 
 /** Longest delay a timer of Node takes; a longer one would fire at once. */
 const LONGEST_MS = 2 ** 31 - 1;

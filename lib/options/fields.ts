@@ -18,6 +18,7 @@ export const KINDS = [
 ] as const;
 
 export const FIELDS = {
+	clusterId: 0xfff,
 	conntrackId: 0xfff,
 	destinationClusterIPv4: 0x03f,
 	destinationClusterIPv6: 0xfc0,
@@ -26,6 +27,7 @@ export const FIELDS = {
 	destinationNodeName: 0xfff,
 	destinationPodName: 0xfff,
 	destinationPodNamespace: 0xfff,
+	destinationPodUUID: 0xfff,
 	destinationServiceIPv4: 0x03f,
 	destinationServiceIPv6: 0xfc0,
 	destinationServicePort: 0x1c7,
@@ -63,6 +65,7 @@ export const FIELDS = {
 	ipVersion: 0xfff,
 	logPrefix: 0x924,
 	mark: 0xfff,
+	observationDomainName: 0xfff,
 	octetDeltaCount: 0xfff,
 	octetTotalCount: 0xfff,
 	packetDeltaCount: 0xfff,
@@ -86,6 +89,7 @@ export const FIELDS = {
 	sourceNodeName: 0xfff,
 	sourcePodName: 0xfff,
 	sourcePodNamespace: 0xfff,
+	sourcePodUUID: 0xfff,
 	sourceTransportPort: 0x1c7,
 	tcpState: 0xfff,
 } as const;

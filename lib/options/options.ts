@@ -7,7 +7,8 @@
 import { hostname } from 'node:os';
 import type { z } from 'zod';
 import { OptionError } from '../errors.ts';
-import { EXPECTED_FIELDS, haveNames, type Pod, podsSchema } from '../names/pods.ts';
+import { canName, expectedFields } from '../names/elements.ts';
+import { NAMES_KINDS } from '../names/sets.ts';
 import { check, duration, type NameOf, object, pathText } from './checks.ts';
 import { formatDuration } from './duration.ts';
 import type { OptionRow } from './row.ts';
@@ -15,7 +16,6 @@ import { type Defaulted, type OptionName, optionTable, type Parsed } from './tab
 import { type CollectorSettings, collectorSettings, originsOf, withoutUndefined } from './target_settings.ts';
 import { wrongFields } from './values.ts';
 
-export type { Pod } from '../names/pods.ts';
 export type { CollectorSettings } from './target_settings.ts';
 
 type ForTls = 'tlsCa' | 'tlsCert' | 'tlsKey' | 'tlsServerName';
@@ -69,6 +69,8 @@ function selected(table: Record<OptionName, OptionRow>): Partial<Record<OptionNa
 
 /** One of which is asked for where the other one was given. */
 const NEEDED_TOGETHER: Readonly<Partial<Record<string, string>>> = { tlsCert: 'tlsKey', tlsKey: 'tlsCert' };
+/** The core's, which keeps each zone apart. */
+const MAX_ZONES = 200;
 const FOLLOWING = ['activeTimeout', 'idleTimeout'] as const;
 
 /**
@@ -128,11 +130,6 @@ export function resolveWithOrigins(
 	return { settings, origins, collectorOrigins };
 }
 
-/** A list for `setPods`, checked as the option `pods` is. Throws `OptionError` for the first thing that cannot be used. */
-export function resolvePods(pods: unknown): Pod[] {
-	return check(podsSchema, pods, (path) => pathText(['pods', ...path], (option) => option));
-}
-
 /** Programs without a compiler pass anything. */
 export function checkObject(options: unknown): void {
 	if (typeof options !== 'object' || options === null || Array.isArray(options))
@@ -148,6 +145,7 @@ const DEFAULTS = withoutUndefined(
 			zones: [],
 			families: ['ipv4', 'ipv6'],
 			exclude: [],
+			podNetworks: [],
 		},
 		(path) => path.join('.'),
 	),
@@ -160,6 +158,7 @@ function checkBounds(settings: Settings, raw: Record<string, unknown>, nameOf: N
 		throw new OptionError(nameOf([option, ...inside]), place === undefined ? got : got?.[place], expected);
 	};
 	if (settings.pollInterval < 100) fail('pollInterval', 'at least 100ms');
+	if (settings.zones.length > MAX_ZONES) fail('zones', `at most ${MAX_ZONES} zones, or none to export all`);
 	if (settings.profile === 'antrea' && settings.zones.length === 0)
 		fail('zones', "at least one zone, or none given for the antrea profile's own");
 	if (settings.fields !== undefined) {
@@ -169,7 +168,8 @@ function checkBounds(settings: Settings, raw: Record<string, unknown>, nameOf: N
 		if (wrong?.place !== undefined) fail('fields', wrong.expected, wrong.place);
 		if (wrong !== undefined) fail('fields', wrong.expected);
 	}
-	if (settings.pods !== undefined && !haveNames(settings)) fail('fields', EXPECTED_FIELDS);
+	for (const kind of NAMES_KINDS)
+		if (settings[kind] !== undefined && !canName(kind, settings)) fail('fields', expectedFields(kind));
 	for (const option of FOLLOWING) {
 		if (settings[option] < settings.pollInterval)
 			fail(option, `at least the poll interval, ${formatDuration(settings.pollInterval)}`);
@@ -182,7 +182,8 @@ function antreaDefaults(given: Parsed) {
 	const { NODE_NAME } = process.env;
 	return {
 		activeTimeout: 5_000,
-		observationDomain: fnv1(NODE_NAME ?? hostname()),
+		observationDomain: fnv1(given.nodeName ?? NODE_NAME ?? hostname()),
+		serviceMark: { value: 0x10, mask: 0x10 },
 		zones: families.map((family) => (family === 'ipv4' ? ipv4 : ipv6)),
 	};
 }

@@ -7,8 +7,11 @@ import type {
 	CollectorInput,
 	CollectorTarget,
 	ExporterOptions,
+	NetworkInput,
 	PodInput,
+	PolicyRuleInput,
 	PollSummary,
+	ServiceInput,
 	TableStats,
 } from '../types.ts';
 import type { CollectorShapeInput } from './collector_table.ts';
@@ -23,7 +26,7 @@ type SameMembers<A, B> =
 
 /** An element of a list option. */
 type ElementOf<K extends keyof ShapeInput> =
-	NonNullable<ShapeInput[K]> extends ReadonlyArray<infer E> ? E : never;
+	Extract<ShapeInput[K], ReadonlyArray<unknown>> extends ReadonlyArray<infer E> ? E : never;
 type Reconnect<T extends { reconnect?: unknown }> = NonNullable<T['reconnect']>;
 type Rotate<T extends { rotate?: unknown }> = NonNullable<T['rotate']>;
 
@@ -35,6 +38,9 @@ export const PINNED: {
 	rotate: SameMembers<Rotate<CollectorTarget>, Rotate<CollectorShapeInput>>;
 	inList: Same<CollectorInput, ElementOf<'collectors'>>;
 	pod: SameMembers<PodInput, ElementOf<'pods'>>;
+	service: SameMembers<ServiceInput, ElementOf<'services'>>;
+	policyRule: SameMembers<PolicyRuleInput, ElementOf<'policyRules'>>;
+	network: SameMembers<NetworkInput, ElementOf<'networks'>>;
 	poll: SameMembers<PollSummary, NonNullable<NativeNotice['poll']>>;
 	table: SameMembers<TableStats, NativeStats>;
 	rows: Same<keyof OptionTable, Exclude<keyof ExporterOptions, 'signal'>>;
@@ -45,6 +51,9 @@ export const PINNED: {
 	rotate: true,
 	inList: true,
 	pod: true,
+	service: true,
+	policyRule: true,
+	network: true,
 	poll: true,
 	table: true,
 	rows: true,

@@ -3,12 +3,12 @@
  * configuration and the README's tables. The public types (lib/types.ts) are written by hand and pinned to these rows by pinned.ts.
  */
 import type { z } from 'zod';
-import { podsSchema } from '../names/pods.ts';
-import type { ExporterOptions } from '../types.ts';
+import { namesSchema } from '../names/sets.ts';
+import type { ExporterOptions, NetworkInput, PodInput, PolicyRuleInput, ServiceInput } from '../types.ts';
 import { choice, type DurationCheck, integer, list, parsed, pem, text, truth } from './checks.ts';
 import { collectorSchema } from './collector_table.ts';
 import type { OptionRow } from './row.ts';
-import { cidr, endpoint, field, mark, netns, protocol } from './values.ts';
+import { cidr, endpoint, field, mark, netns, protocol, ruleLabels } from './values.ts';
 
 /** In the order in which help and the README list them. */
 export const optionTable = (duration: DurationCheck) =>
@@ -224,6 +224,71 @@ export const optionTable = (duration: DurationCheck) =>
 			defaultText: "`1`; antrea: a hash (FNV-1) of the node's name",
 			meaning: 'of flow records',
 		},
+		nodeName: {
+			schema: text("the node's name"),
+			flag: 'node-name',
+			kind: 'text',
+			argument: 'NAME',
+			defaultText: "`NODE_NAME` of the environment, else the host's, and not told",
+			meaning:
+				'the node, told in `observationDomainName` of the standard profile; give each node an observation domain of its own beside it',
+		},
+		clusterName: {
+			schema: text("the cluster's name"),
+			flag: 'cluster-name',
+			kind: 'text',
+			argument: 'NAME',
+			defaultText: 'not told',
+			meaning: "the node's cluster, told in `clusterId` of the standard profile",
+		},
+		pods: {
+			schema: namesSchema<PodInput>('pods'),
+			flag: 'pods',
+			kind: 'text',
+			argument: 'FILE',
+			meaning:
+				"Pods that connections' ends are named by, until `setPods`: JSON or YAML, a list of `{ name, namespace, node, addresses, uid, startTime, egress }`, or in files and programs the list itself; with any source of names, an empty one too, records of the standard profile have elements for them; files of names are read again when they change",
+		},
+		services: {
+			schema: namesSchema<ServiceInput>('services'),
+			flag: 'services',
+			kind: 'text',
+			argument: 'FILE',
+			meaning:
+				'likewise what connections go to, until `setServices`: `{ name, namespace, portName, addresses, port, protocol }` for each port',
+		},
+		serviceMark: {
+			schema: mark,
+			flag: 'service-mark',
+			kind: 'text',
+			argument: 'VALUE/MASK',
+			defaultText: "none: all connections to a Service's address; antrea: `0x10/0x10`",
+			meaning: 'only connections with `(mark & MASK) == VALUE` go to Services',
+		},
+		policyRules: {
+			schema: namesSchema<PolicyRuleInput>('policyRules'),
+			flag: 'policy-rules',
+			kind: 'text',
+			argument: 'FILE',
+			meaning:
+				"likewise the rules of network policies whose numbers stand in connections' labels, until `setPolicyRules`: `{ number, name, namespace, type, rule, action }`",
+		},
+		networks: {
+			schema: namesSchema<NetworkInput>('networks'),
+			flag: 'networks',
+			kind: 'text',
+			argument: 'FILE',
+			meaning:
+				'likewise networks, which name the ends that are no Pods by the longest prefix, until `setNetworks`: `{ name, prefixes }`, or a file `.csv` with a line `PREFIX,NAME` for each',
+		},
+		podNetworks: {
+			schema: list(cidr, 'a list of networks'),
+			flag: 'pod-network',
+			kind: 'texts',
+			argument: 'CIDR',
+			defaultText: 'none, and no flow is known to be external',
+			meaning: "where the cluster's Pods have their addresses, for `flowType`; repeatable",
+		},
 		metrics: {
 			schema: endpoint,
 			flag: 'metrics',
@@ -284,11 +349,11 @@ export const optionTable = (duration: DurationCheck) =>
 			default: false,
 			meaning: 'antrea: the uplink is part of the bridge, which moves its zones',
 		},
-		pods: {
-			schema: podsSchema,
-			parts: '[{ name, namespace, node, addresses }]',
-			meaning:
-				"Pods that connections' ends are named by, until `setPods`; with a list, an empty one too, records of the standard profile have elements for names; `node` may be left out",
+		ruleLabels: {
+			schema: ruleLabels,
+			parts: '{ ingress, egress }',
+			defaultText: '`0-31` and `32-63`',
+			meaning: "bits of connections' labels that carry the numbers of policy rules, as `FIRST-LAST`",
 		},
 	}) satisfies Record<Exclude<keyof ExporterOptions, 'signal'>, OptionRow>;
 
@@ -304,4 +369,5 @@ export type Defaulted =
 	| { [K in OptionName]: OptionTable[K] extends { default: unknown } ? K : never }[OptionName]
 	| 'zones'
 	| 'families'
-	| 'exclude';
+	| 'exclude'
+	| 'podNetworks';

@@ -27,7 +27,9 @@ const SCOPED = /^([\da-f:.]+)%(?:25)?([^\s/%]{1,15})$/i;
 export function parseTarget(text: string, allowPortZero = false): Target | undefined {
 	if (text.startsWith('file:')) {
 		try {
-			const path = text.startsWith('file://') ? fileURLToPath(text) : text.slice('file:'.length);
+			const given = text.startsWith('file://') ? fileURLToPath(text) : text.slice('file:'.length);
+			// Two slashes after `file:` would be read as the begin of a host.
+			const path = given.replace(/^\/+/, '/');
 			return path === '' || holdsPrivateKey(path) ? undefined : { kind: 'file', path };
 		} catch {
 			return undefined;

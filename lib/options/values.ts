@@ -1,6 +1,6 @@
 /** Checks of the values that only some options have: protocols, marks, networks, elements, addresses. */
 import { isIP, isIPv4 } from 'node:net';
-import type { MarkFilter } from '../types.ts';
+import type { MarkFilter, RuleLabelsInput } from '../types.ts';
 import { judged, parsed, text } from './checks.ts';
 import { FIELDS, type FieldName, KINDS } from './fields.ts';
 import { didYouMean } from './nearest.ts';
@@ -18,6 +18,17 @@ const PROTOCOLS: Readonly<Record<string, number>> = {
 };
 const U32 = 0xffff_ffff;
 
+/** Some of the bits of labels. */
+interface LabelBits {
+	first: number;
+	count: number;
+}
+
+export interface RuleLabels {
+	ingress: LabelBits;
+	egress: LabelBits;
+}
+
 export const protocol = judged<number | string, number>((value) => {
 	const number = typeof value === 'string' ? (PROTOCOLS[value.toLowerCase()] ?? wholeNumber(value)) : value;
 	if (typeof number === 'number' && Number.isInteger(number) && number >= 0 && number <= 255) return number;
@@ -28,7 +39,7 @@ export const protocol = judged<number | string, number>((value) => {
 
 /** The bits of VALUE have to be among those of MASK: no mark could match otherwise. */
 export const mark = judged<string | number | MarkFilter, MarkFilter>((given) => {
-	const expected = 'VALUE or VALUE/MASK, each a 32-bit number such as 0x10';
+	const expected = `VALUE or VALUE/MASK, each a 32-bit number such as 0x10${misspeltPart(given)}`;
 	const parts = partsOfMark(given);
 	if (parts === undefined) return { expected };
 	const [value, mask = U32] = parts;
@@ -42,6 +53,14 @@ export const mark = judged<string | number | MarkFilter, MarkFilter>((given) => 
 	return { value, mask };
 });
 
+const MARK_PARTS = ['value', 'mask'];
+
+function misspeltPart(given: unknown): string {
+	if (typeof given !== 'object' || given === null) return '';
+	const wrong = Object.keys(given).find((name) => !MARK_PARTS.includes(name));
+	return wrong === undefined ? '' : didYouMean(wrong, MARK_PARTS);
+}
+
 function partsOfMark(given: unknown): unknown[] | undefined {
 	if (typeof given === 'number') return [given];
 	if (typeof given === 'string') {
@@ -51,6 +70,33 @@ function partsOfMark(given: unknown): unknown[] | undefined {
 	if (typeof given !== 'object' || given === null) return undefined;
 	const { value, mask, ...others } = given as Record<string, unknown>;
 	return Object.keys(others).length === 0 && mask !== undefined ? [value, mask] : undefined;
+}
+
+/** `FIRST-LAST` for each direction: which of the 128 bits, at most 32. */
+export const ruleLabels = judged<RuleLabelsInput, RuleLabels>((given) => {
+	const { ingress, egress, ...others } = (
+		typeof given === 'object' && given !== null ? given : {}
+	) as Partial<RuleLabelsInput>;
+	const bits = [bitsOf(ingress), bitsOf(egress)];
+	const [first, second] = bits;
+	if (first === undefined || second === undefined || Object.keys(others).length > 0)
+		return {
+			expected:
+				"an object with ingress and egress, such as '0-31' and '32-63': at most 32 of the bits 0 to 127",
+		};
+	return { ingress: first, egress: second };
+});
+
+function bitsOf(text: unknown): LabelBits | undefined {
+	const [, first, last] = (typeof text === 'string' && /^(\d{1,3})-(\d{1,3})$/.exec(text)) || [];
+	if (first === undefined || last === undefined) return undefined;
+	const count = Number(last) - Number(first) + 1;
+	return Number(last) <= 127 && count >= 1 && count <= 32 ? { first: Number(first), count } : undefined;
+}
+
+export function formatLabels({ ingress, egress }: RuleLabels): RuleLabelsInput {
+	const text = ({ first, count }: LabelBits) => `${first}-${first + count - 1}`;
+	return { ingress: text(ingress), egress: text(egress) };
 }
 
 export function formatMark({ value, mask }: MarkFilter): string {

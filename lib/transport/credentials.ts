@@ -40,6 +40,8 @@ export type CredentialSettings = Pick<CollectorSettings, Part | 'minVersion'>;
 /** One consistent reading of all files. */
 export interface CredentialSet {
 	readonly context: SecureContext;
+	/** What it was made of, for a server, which makes its own. */
+	readonly options: SecureContextOptions;
 	readonly fingerprint: string;
 	/** When the agent's own certificate ends, in milliseconds since 1970. */
 	readonly expiry: number | null;
@@ -95,7 +97,7 @@ export class Credentials {
 			const context = createSecureContext(options);
 			const expiry =
 				options.cert === undefined ? null : Date.parse(new X509Certificate(options.cert as Buffer).validTo);
-			return { context, fingerprint, expiry };
+			return { context, options, fingerprint, expiry };
 		} catch (cause) {
 			throw new Error(this.#complaint(options) ?? `the certificates cannot be used: ${messageOf(cause)}`, {
 				cause,

@@ -21,7 +21,7 @@ export function apiPage(): string {
 			'Collector',
 			[
 				...named('Collector'),
-				...all.filter(({ name }) => /^(Collector(?!Target|Input)|Transport)./.test(name)),
+				...all.filter(({ name }) => /^(Collector(?!Target|Input).|Chunk$|Transport$)/.test(name)),
 				...named('FlowRecord'),
 			],
 		],
@@ -51,10 +51,15 @@ function heritageOf(heritage: string): string {
 	const base = /extends (\w+)/.exec(heritage)?.[1];
 	const elements = [...heritage.matchAll(/'(\w+)'/g)].map(([, name]) => `\`${name}\``).join(', ');
 	const parts = [
+		base === 'EventEmitter' ? eventsOf(heritage) : '',
 		base === undefined || base === 'EventEmitter' || base === 'Pick' ? '' : `Has all of \`${base}\`, too.`,
 		elements === '' ? '' : `Has these elements, each where there is something to say: ${elements}.`,
 	];
 	return parts.filter((part) => part !== '').join(' ');
+}
+
+function eventsOf(heritage: string): string {
+	return `An \`EventEmitter\` of \`${/EventEmitter<(\w+)>/.exec(heritage)?.[1]}\`.`;
 }
 
 function method({ text: signature, doc }: Member): string {

@@ -22,7 +22,7 @@ export interface Member {
 }
 
 const HEAD = /^export (?:declare )?(interface|class|type|function) (\w+)(.*)$/;
-const MEMBER = /^ {4}(?:readonly )?(\[[\w.]+(?:: \w+)?\]|\w+)(\?)?[:(]/;
+const MEMBER = /^ {4}(?:readonly |get )?(\[[\w.]+(?:: \w+)?\]|\w+)(\?)?[:(]/;
 
 /** Of a `.d.ts` file, what it exports by itself, in order. */
 export function declarationsOf(text: string): Declared[] {

@@ -95,7 +95,7 @@ fn config() -> Config {
         event_buffer: 0,
         seconds_end_monotonic: false,
         state_file: None,
-        pods: Default::default(),
+        names: Default::default(),
     }
 }
 

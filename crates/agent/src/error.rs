@@ -1,6 +1,6 @@
 //! What can go wrong for the owner of an exporter.
 
-use crate::{PodsError, SelectionError};
+use crate::{NamesError, SelectionError};
 
 /// Every error says when it happens; [`Error::code`] is what JavaScript sees as `code`.
 #[derive(Debug, thiserror::Error)]
@@ -11,9 +11,9 @@ pub enum Error {
     /// The selection cannot be meant.
     #[error(transparent)]
     Selection(#[from] SelectionError),
-    /// The Pods cannot be meant.
+    /// A list of names cannot be meant.
     #[error(transparent)]
-    Pods(#[from] PodsError),
+    Names(#[from] NamesError),
     /// A profile or a message size that no message can have.
     #[error("{0}")]
     Format(String),
@@ -56,7 +56,7 @@ impl Error {
     pub fn code(&self) -> &'static str {
         match self {
             Self::Netfilter(error) => error.code(),
-            Self::Selection(_) | Self::Pods(_) | Self::Format(_) => "ERR_OPTION",
+            Self::Selection(_) | Self::Names(_) | Self::Format(_) => "ERR_OPTION",
             Self::TooManyFormats(_) | Self::TooManyOwnSessions => "ERR_LIMIT",
             Self::UnknownFormat(_) | Self::FormatTwice(_) | Self::BatchSettled(_) => "ERR_USAGE",
             Self::System { .. } => "ERR_SYSTEM",

@@ -14,7 +14,7 @@ use ipfix::{Body, BodyEncoder, Flow, Format, Pushed};
 
 use crate::Error;
 use crate::export::format::{FormatId, FormatSpec};
-use crate::names::store::NamesStore;
+use crate::names::Naming;
 
 /// A batch that is not settled yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -116,7 +116,7 @@ impl Export {
     pub(crate) fn take_batch(
         &mut self,
         table: &mut FlowTable,
-        names: &NamesStore,
+        names: &Naming,
         formats: &[FormatId],
         max_records: usize,
         now: Now,
@@ -254,7 +254,7 @@ fn too_large_warning(record: &Record, spec: &FormatSpec) -> String {
     )
 }
 
-fn flow<'a>(record: &Record, names: &'a NamesStore) -> Flow<'a> {
+fn flow<'a>(record: &Record, names: &'a Naming) -> Flow<'a> {
     Flow {
         source: record.original.source,
         destination: record.original.destination,
@@ -280,7 +280,10 @@ fn flow<'a>(record: &Record, names: &'a NamesStore) -> Flow<'a> {
         } else {
             0
         },
-        names: names.get(record.names),
+        names: names.names(record.names),
+        service: names.marks_service(record.mark),
+        node: names.node(),
+        cluster: names.cluster(),
         denied: None,
     }
 }

@@ -18,7 +18,7 @@ use crate::kernel::shared::{KernelStats, Shared};
 use crate::kernel::side::KernelSide;
 use crate::kernel::sockets::{Netlink, Sockets};
 use crate::kernel::thread as kernel_thread;
-use crate::names::{NamesStats, Naming, Pods};
+use crate::names::{NameSet, NamesConfig, NamesStats, Naming};
 use crate::selection::Selection;
 use crate::{Error, now};
 
@@ -51,8 +51,8 @@ pub struct Config {
     pub seconds_end_monotonic: bool,
     /// Where to keep how much of each connection was exported.
     pub state_file: Option<PathBuf>,
-    /// What connections' ends are called, until [`Exporter::set_pods`].
-    pub pods: Arc<Pods>,
+    /// What connections are called by.
+    pub names: NamesConfig,
 }
 
 /// A snapshot of what an exporter holds and has done.
@@ -109,11 +109,12 @@ impl Exporter {
             events: config.events,
             confirm_absent: selection.mark.is_some(),
         });
-        let shared =
-            Shared::new(table, Naming::new(config.pods), wake).map_err(|errno| Error::System {
+        let shared = Shared::new(table, Naming::new(&config.names), wake).map_err(|errno| {
+            Error::System {
                 operation: "make an eventfd",
                 source: errno.into(),
-            })?;
+            }
+        })?;
         let shared = Arc::new(shared);
         let side = KernelSide {
             sockets,
@@ -189,7 +190,7 @@ impl Exporter {
             self.shared.taking();
             let names = self.shared.names();
             self.export
-                .take_batch(&mut table, names.store(), formats, max_records, now())
+                .take_batch(&mut table, &names, formats, max_records, now())
         };
         if let Some(message) = self.export.take_warning() {
             self.shared.tell(Notice::Warning {
@@ -227,10 +228,14 @@ impl Exporter {
         self.shared.own().remove(session);
     }
 
-    /// Replaces all Pods. Connections that the table holds keep the names that they have, or have not.
-    pub fn set_pods(&self, pods: Pods) {
-        let former = self.shared.names().set_pods(Arc::new(pods));
+    /// Replaces all of one kind. Connections that the table holds keep the names that they have; what was unknown of them
+    /// and is known now is in their next records.
+    pub fn set_names(&self, set: NameSet) {
+        let sources = self.shared.names().sources();
+        let sources = sources.with(set, now().monotonic_ms);
+        let former = self.shared.names().replace(sources);
         drop(former);
+        self.shared.requests.ring();
     }
 
     /// After the final poll: everything with something unexported becomes due.

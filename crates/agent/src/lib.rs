@@ -23,7 +23,7 @@ pub use clock::now;
 pub use datagram_socket::DatagramSocket;
 pub use dump::{DumpPart, DumpTask, Dumped, dump};
 pub use error::Error;
-pub use export::format::{FormatId, FormatSpec, ProfileName};
+pub use export::format::{Extras, FormatId, FormatSpec, ProfileName};
 pub use export::{Amount, BatchId, EncodedBatch};
 pub use exporter::{Config, Exporter, Stats};
 pub use file_lock::{lock_file, unlock_file};
@@ -31,7 +31,10 @@ pub use kernel::notice::{Notice, PollSummary};
 pub use kernel::own_sessions::OwnSession;
 pub use kernel::shared::KernelStats;
 pub use kernel::sockets::{DumpSource, EventSource, Heard, Netlink, RequestSocket, Sockets};
-pub use names::{NamesStats, Pod, Pods, PodsError};
+pub use names::{
+    Egress, LabelBits, NameSet, NamesConfig, NamesError, NamesStats, Networks, PathKey, Pod, Pods,
+    PolicyRule, PolicyRules, Prefixes, RuleLabels, Service, Services,
+};
 pub use selection::{Network, Selection, SelectionError};
 pub use session_socket::{Progress, SessionSocket};
 

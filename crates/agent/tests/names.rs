@@ -11,7 +11,7 @@ mod support;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use agent::{Pod, Pods, ProfileName};
+use agent::{Extras, NameSet, NamesConfig, Pod, Pods, ProfileName};
 use netfilter::testing::{Entry, Maker, in_tracked_namespace, tuple};
 use serde_json::Value;
 
@@ -23,9 +23,27 @@ fn pods(list: &[(&str, &str, &str, &[&str])]) -> Pods {
         namespace: namespace.to_owned(),
         node: node.to_owned(),
         addresses: addresses.iter().map(|text| text.parse().unwrap()).collect(),
+        ..Pod::default()
     });
     Pods::new(list.collect()).unwrap()
 }
+
+fn with_pods(pods: Pods) -> NamesConfig {
+    NamesConfig {
+        pods: Arc::new(pods),
+        ..NamesConfig::default()
+    }
+}
+
+fn set_pods(run: &Run, pods: Pods) {
+    run.exporter.set_names(NameSet::Pods(Arc::new(pods)));
+}
+
+const NAMED: ProfileName = ProfileName::StandardWith(Extras {
+    names: true,
+    node: false,
+    cluster: false,
+});
 
 const SHOP: [&str; 3] = ["web-7d4b9c6f5d-x2x9k", "shop", "node-1"];
 const CART: [&str; 3] = ["cart-0", "shop", "node-2"];
@@ -90,13 +108,13 @@ fn exported(profile: ProfileName) -> Vec<Value> {
     maker.create(first_entries()).unwrap();
     let mut run = Run::start_with(
         agent::Config {
-            pods: Arc::new(pods(FIRST)),
+            names: with_pods(pods(FIRST)),
             ..config()
         },
         profile,
     );
     assert_eq!(run.poll().added, 3);
-    run.exporter.set_pods(pods(SECOND));
+    set_pods(&run, pods(SECOND));
     maker
         .create([Entry::new(tuple("10.10.0.5:1004", "10.10.1.7:8080", 6))])
         .unwrap();
@@ -110,13 +128,14 @@ fn exported(profile: ProfileName) -> Vec<Value> {
 
 #[test]
 fn a_connection_is_named_at_first_sight_and_keeps_its_names() {
-    for profile in [ProfileName::StandardNamed, ProfileName::Antrea] {
+    for profile in [NAMED, ProfileName::Antrea] {
         in_tracked_namespace(move || {
             assert_eq!(
                 names(&exported(profile)),
                 expected([
                     (1001, SHOP, CART),
-                    (1002, NOBODY, CART),
+                    // Its source was unknown then.
+                    (1002, LATE, CART),
                     (1003, NOBODY, NOBODY),
                     (1004, LATE, CART),
                 ])
@@ -161,17 +180,17 @@ fn a_connection_that_an_event_tells_of_is_named() {
     in_tracked_namespace(|| {
         let mut run = Run::start_with(
             agent::Config {
-                pods: Arc::new(pods(FIRST)),
+                names: with_pods(pods(FIRST)),
                 ..with_events()
             },
-            ProfileName::StandardNamed,
+            NAMED,
         );
         run.poll();
         let mut maker = Maker::open().unwrap();
         let [service, ..] = first_entries();
         maker.create([service]).unwrap();
         run.export_until(|_, exporter| exporter.stats().table.connections == 1);
-        run.exporter.set_pods(Pods::default());
+        set_pods(&run, Pods::default());
         maker.flush().unwrap();
         let records = run.export_until(|records, _| !records.is_empty());
         assert_eq!(names(&records), expected([(1001, SHOP, CART)]));
@@ -183,7 +202,7 @@ fn a_connection_that_an_event_tells_of_is_named() {
 fn names_of_pods_that_are_gone_are_given_back_and_the_living_keep_theirs() {
     in_tracked_namespace(|| {
         let mut maker = Maker::open().unwrap();
-        let mut run = Run::start_with(config(), ProfileName::StandardNamed);
+        let mut run = Run::start_with(config(), NAMED);
         let living: Vec<String> = (0..5).map(|it| format!("10.1.0.{it}")).collect();
         let long_lived = |list: &mut Vec<Pod>| {
             list.extend(living.iter().map(|address| Pod {
@@ -194,7 +213,7 @@ fn names_of_pods_that_are_gone_are_given_back_and_the_living_keep_theirs() {
         };
         let mut list = Vec::new();
         long_lived(&mut list);
-        run.exporter.set_pods(Pods::new(list).unwrap());
+        set_pods(&run, Pods::new(list).unwrap());
         let to_server =
             |address: &str| Entry::new(tuple(&format!("{address}:1000"), "198.51.100.1:53", 17));
         maker
@@ -216,7 +235,7 @@ fn names_of_pods_that_are_gone_are_given_back_and_the_living_keep_theirs() {
             if round % 2 == 0 {
                 long_lived(&mut list);
             }
-            run.exporter.set_pods(Pods::new(list).unwrap());
+            set_pods(&run, Pods::new(list).unwrap());
             let entries = || addresses.iter().map(|address| to_server(address));
             maker.create(entries()).unwrap();
             run.poll();

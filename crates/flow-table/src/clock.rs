@@ -124,10 +124,10 @@ impl Clock {
 
     /// The earliest one at which the clock showed it.
     pub(crate) fn earliest_of(&self, wall_ns: u64, now: Now) -> Option<i64> {
-        self.moments(wall_ns, now).last().map(|(at, _)| at)
+        self.moments(wall_ns, now).map(|(at, _)| at).min()
     }
 
-    /// Every moment at which the clock showed this time, latest first, and by how much it was ahead then.
+    /// Every moment at which the clock showed this time, that of the latest step first, and by how much it was ahead then.
     fn moments(&self, wall_ns: u64, now: Now) -> impl Iterator<Item = (i64, i64)> {
         let wall = (wall_ns / 1_000_000) as i64;
         let now = now.monotonic_ms as i64;
@@ -220,6 +220,17 @@ mod tests {
         let at = |wall: u64| clock.is_before(wall * 1_000_000, start, later);
         assert!(!at(WALL + 9_999 - HOUR));
         assert!(at(WALL - 2 * HOUR));
+    }
+
+    #[test]
+    fn the_earliest_moment_may_be_that_of_the_later_step() {
+        let mut clock = Clock::default();
+        clock.note(now(10_000, WALL));
+        // Set forward by five seconds at once, and nobody looked for four.
+        let last = now(14_186, WALL + 4_186 + 5_000);
+        clock.note(last);
+        let began = clock.earliest_of((WALL + 5_003) * 1_000_000, last);
+        assert_eq!(began, Some(10_003));
     }
 
     #[test]

@@ -71,7 +71,7 @@ mod table;
 pub use config::{Config, InitialDelta, WhenFull};
 pub use export::{Batch, EndReason, Loss, Losses, Lost, Record, Taken};
 pub use lookups::{Answer, RefreshKey};
-pub use names::NamesCursor;
+pub use names::{Named, NamesCursor};
 pub use observation::{Admission, Counters, NamesId, Now, Observation, Scope, Tuple};
 pub use polls::Poll;
 pub use queues::expiry_queue;

@@ -143,7 +143,7 @@ pub struct NamesId(pub u32);
 
 /// Decides at first sight.
 pub trait Admission {
-    /// Some: taken into the table with these names, for its life. None: left out. A connection that was left out is not
+    /// Some: taken into the table with these names, until it is given others ([`FlowTable::rename`](crate::FlowTable::rename)). None: left out. A connection that was left out is not
     /// remembered: the question comes again with its next observation.
     fn admit(&mut self, observation: &Observation) -> Option<NamesId>;
 }

@@ -184,3 +184,33 @@ fn due_connections_that_are_destroyed_before_a_lookup_leave_nothing_behind() {
     assert!(bytes <= most, "{bytes} octets, {most} allowed");
     assert_eq!(lookups(&mut table, 2_000_000), []);
 }
+
+/// Events come in their order: its NEW says that the DESTROY of the former one with its id is lost.
+#[test]
+fn without_start_times_a_destroy_ends_the_one_whose_new_came_last() {
+    let mut table = events();
+    table.created(Scope(0), &new_event(udp(1), 7), &mut everyone, at(1_000));
+    for (ms, id, packets) in [(2_000, 8, 3), (3_000, 7, 1)] {
+        let totals = [packets, packets * 100, 0, 0];
+        let shown = Observation {
+            id,
+            ..seen(udp(1), None, totals)
+        };
+        let dump = table.begin_poll(Scope(0), at(ms));
+        table.observe(dump, &[shown], &mut everyone, at(ms));
+        table.end_poll(dump, false, at(ms));
+    }
+    table.created(Scope(0), &new_event(udp(1), 7), &mut everyone, at(3_500));
+    let destroy = Observation {
+        start_ns: None,
+        ..destroy_event(udp(1), 7, 0, 4_000, [1, 100, 0, 0])
+    };
+    table.destroyed(Scope(0), &destroy, &mut everyone, at(4_000));
+    poll(&mut table, 0, 5_000, &[]);
+    let mut packets: Vec<u64> = export(&mut table, 5_000)
+        .iter()
+        .map(|record| record.deltas[0].packets)
+        .collect();
+    packets.sort();
+    assert_eq!(packets, [0, 1, 3]);
+}

@@ -238,3 +238,33 @@ fn a_record_of_one_that_left_that_waits_for_the_next_poll_tells_no_end() {
         [(1, Forced, [10, 1_000, 0, 0])]
     );
 }
+
+#[test]
+fn a_new_event_of_one_that_has_left_is_looked_up() {
+    let (former, later) = (Some(wall(600)), Some(wall(2_000)));
+    let outside = flow(former, 1);
+    let successor = flow(later, 4);
+    let answers = [
+        (Answer::LeftSelection(&outside), vec![]),
+        (
+            Answer::Present(&successor),
+            vec![(1, EndDetected, [4, 400, 0, 0])],
+        ),
+    ];
+    for (answer, told) in answers {
+        let mut table = table(true);
+        poll(&mut table, 0, 1_000, &[flow(former, 1)]);
+        leaves(&mut table, 1_500, &outside);
+        assert_eq!(export(&mut table, 1_500).len(), 1);
+        // Its own, heard late, or another one's: it has no start.
+        table.created(Scope(0), &new_event(udp(1), 7), &mut everyone, at(2_100));
+        let keys = lookups(&mut table, 2_100);
+        table.refreshed(&keys[0], answer, &mut everyone, at(2_100));
+        let end = destroy_event(udp(1), 7, 2_000, 3_000, [4, 400, 0, 0]);
+        if !told.is_empty() {
+            table.destroyed(Scope(0), &end, &mut everyone, at(3_000));
+        }
+        assert_eq!(brief(&export(&mut table, 3_000)), told);
+        assert_eq!(table.stats().live, 0);
+    }
+}

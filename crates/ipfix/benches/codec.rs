@@ -59,6 +59,9 @@ fn flow() -> Flow<'static> {
         id: 0x1234_5678,
         tcp_state: 3,
         names: None,
+        service: false,
+        node: "",
+        cluster: "",
         denied: None,
     }
 }

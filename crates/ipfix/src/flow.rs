@@ -61,8 +61,14 @@ pub struct Flow<'a> {
     pub id: u32,
     /// TCP state as the kernel numbers it (0 none … 9 SYN_SENT2); read for TCP only.
     pub tcp_state: u8,
+    /// The connection goes to a Service, whether or not that has a name: its mark says so.
+    pub service: bool,
     /// Names of both ends, where known.
     pub names: Option<&'a Names>,
+    /// The node that saw it, for the element `observationDomainName`.
+    pub node: &'a str,
+    /// The cluster of that node.
+    pub cluster: &'a str,
     /// Set for a connection that a firewall refused.
     pub denied: Option<Denied<'a>>,
 }

@@ -108,6 +108,13 @@ pub struct NameTexts {
     /// Text of an address.
     pub egress_ip: String,
     pub egress_node_name: String,
+    /// RFC 9562, in network order; None: not known. Not in the antrea profile.
+    pub source_pod_uuid: Option<[u8; 16]>,
+    pub destination_pod_uuid: Option<[u8; 16]>,
+    /// What the network of an end that is no Pod is called. The standard profile's `sourcePodName` then; not in the antrea
+    /// profile, whose aggregator takes such names for Pods.
+    pub source_network: String,
+    pub destination_network: String,
 }
 
 /// The network policy rule that let a connection pass, or refused it.

@@ -123,6 +123,11 @@ fn a_service_flow_with_all_names() {
         egress_name: "e".into(),
         egress_ip: "1.2.3.4".into(),
         egress_node_name: "k3".into(),
+        // None of these has an element here.
+        source_pod_uuid: Some([7; 16]),
+        destination_pod_uuid: Some([8; 16]),
+        source_network: "no".into(),
+        destination_network: "neither".into(),
     });
     // 192.0.2.1 > 198.51.100.2:443, a Service; the endpoint is 10.0.0.9:8443, which sees 203.0.113.5:1024.
     let flow = Flow {
@@ -131,7 +136,7 @@ fn a_service_flow_with_all_names() {
         reply_source_port: 8443,
         reply_destination: ip("203.0.113.5"),
         reply_destination_port: 1024,
-        mark: 0x10,
+        service: true,
         tcp_state: 3,
         names: Some(&names),
         ..tcp4()

@@ -67,12 +67,13 @@ fn policy() -> impl Strategy<Value = PolicyNames> {
 
 fn names() -> impl Strategy<Value = Names> {
     (
-        prop::collection::vec(text(), 10),
+        prop::collection::vec(text(), 12),
         policy(),
         policy(),
         any::<u8>(),
+        any::<[Option<[u8; 16]>; 2]>(),
     )
-        .prop_map(|(texts, ingress_policy, egress_policy, flow_type)| {
+        .prop_map(|(texts, ingress_policy, egress_policy, flow_type, uuids)| {
             let mut texts = texts.into_iter();
             let mut next = || texts.next().unwrap_or_default();
             Names::new(NameTexts {
@@ -89,6 +90,10 @@ fn names() -> impl Strategy<Value = Names> {
                 egress_name: next(),
                 egress_ip: next(),
                 egress_node_name: next(),
+                source_pod_uuid: uuids[0],
+                destination_pod_uuid: uuids[1],
+                source_network: next(),
+                destination_network: next(),
             })
         })
 }
@@ -103,7 +108,7 @@ fn addresses() -> impl Strategy<Value = [IpAddr; 4]> {
 fn flow() -> impl Strategy<Value = OwnedFlow> {
     let protocol = prop_oneof![Just(6_u8), Just(17), Just(1), Just(58), any::<u8>()];
     (
-        (addresses(), any::<[u16; 4]>(), protocol, any::<[bool; 3]>()),
+        (addresses(), any::<[u16; 4]>(), protocol, any::<[bool; 4]>()),
         (any::<[u64; 2]>(), any::<u8>(), counters(), counters()),
         (any::<[u16; 2]>(), any::<[u32; 2]>(), 0..12_u8),
         (
@@ -150,6 +155,9 @@ fn flow() -> impl Strategy<Value = OwnedFlow> {
                     id: ids[1],
                     tcp_state,
                     names: None,
+                    service: same[3],
+                    node: "node-1",
+                    cluster: "blue",
                     denied: None,
                 };
                 OwnedFlow {
@@ -278,7 +286,7 @@ fn check(
 }
 
 #[rustfmt::skip]
-const STANDARD: [&str; 45] = [
+const STANDARD: [&str; 57] = [
     "flowStartMilliseconds", "flowEndMilliseconds", "flowEndReason",
     "sourceIPv4Address", "destinationIPv4Address", "sourceIPv6Address", "destinationIPv6Address",
     "sourceTransportPort", "destinationTransportPort", "icmpTypeCodeIPv4", "icmpTypeCodeIPv6", "protocolIdentifier",
@@ -291,6 +299,9 @@ const STANDARD: [&str; 45] = [
     "destinationPodNamespace", "destinationPodName", "destinationNodeName", "destinationServicePortName",
     "ingressNetworkPolicyNamespace", "ingressNetworkPolicyName", "ingressNetworkPolicyRuleName",
     "egressNetworkPolicyNamespace", "egressNetworkPolicyName", "egressNetworkPolicyRuleName",
+    "ingressNetworkPolicyType", "ingressNetworkPolicyRuleAction", "egressNetworkPolicyType", "egressNetworkPolicyRuleAction",
+    "flowType", "egressName", "egressIP", "egressNodeName", "sourcePodUUID", "destinationPodUUID",
+    "observationDomainName", "clusterId",
 ];
 
 #[rustfmt::skip]
@@ -321,7 +332,7 @@ proptest! {
 
     #[test]
     fn the_standard_profile_with_names_round_trips(flows in prop::collection::vec(flow(), 0..20), max in 400..3000_usize) {
-        check(&Profile::standard(None).unwrap().with_names(), &flows, max, &STANDARD, naive::standard);
+        check(&Profile::standard(None).unwrap().with_names().with_node().with_cluster(), &flows, max, &STANDARD, naive::standard);
     }
 
     #[test]

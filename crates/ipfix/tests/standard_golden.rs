@@ -473,7 +473,9 @@ fn with_names_every_template_ends_in_names_of_antreas_registry() {
     let names = octets(
         "8064 ffff 0000dcba  8065 ffff 0000dcba  8068 ffff 0000dcba  8066 ffff 0000dcba  8067 ffff 0000dcba
          8069 ffff 0000dcba  806d ffff 0000dcba  806f ffff 0000dcba  806e ffff 0000dcba  808d ffff 0000dcba
-         8071 ffff 0000dcba  8070 ffff 0000dcba  808e ffff 0000dcba",
+         8071 ffff 0000dcba  8070 ffff 0000dcba  808e ffff 0000dcba
+         8073 0001 0000dcba  808b 0001 0000dcba  8076 0001 0000dcba  808c 0001 0000dcba  8089 0001 0000dcba
+         8099 ffff 0000dcba  809a ffff 0000dcba  809d ffff 0000dcba  809f ffff 0000dcba  80a0 ffff 0000dcba",
     );
     assert_eq!(
         templates
@@ -498,10 +500,69 @@ fn with_names_every_template_ends_in_names_of_antreas_registry() {
     encoder.push(&tcp4(), false);
     let body = encoder.finish().remove(0).sets;
     assert_octets(
-        &body[114..][..22],
-        &octets("04 73686f70  05 7765622d30  00 00 00 00 00 00 00 00 00 00 00"),
+        &body[114..][..32],
+        &octets(
+            "04 73686f70  05 7765622d30  00 00 00 00 00 00 00 00 00 00 00  00 00 00 00 00 00 00 00 00 00",
+        ),
     );
-    assert_octets(&body[246..], &[0; 13]);
+    assert_octets(&body[256..], &[0; 23]);
+}
+
+#[test]
+fn an_end_that_is_no_pod_has_its_networks_name_and_a_pod_its_uuid() {
+    let format =
+        Arc::new(Format::new(&Profile::standard(None).unwrap().with_names(), 1, 65_535).unwrap());
+    let names = Names::new(NameTexts {
+        source_pod_name: "web-0".into(),
+        source_pod_namespace: "shop".into(),
+        source_pod_uuid: Some([0xab; 16]),
+        source_network: "pods".into(),
+        destination_network: "office".into(),
+        flow_type: 3,
+        egress_name: "e".into(),
+        egress_ip: "1.2.3.4".into(),
+        egress_node_name: "k3".into(),
+        ..NameTexts::default()
+    });
+    let mut encoder = BodyEncoder::new(&format);
+    encoder.push(
+        &Flow {
+            names: Some(&names),
+            ..tcp4()
+        },
+        false,
+    );
+    assert_octets(
+        &encoder.finish()[0].sets[114..],
+        &octets(
+            "04 73686f70  05 7765622d30  00  00  06 6f6666696365  00  00 00 00 00 00 00 00
+             00 00 00 00  03  01 65  07 312e322e332e34  02 6b33  10 abababababababababababababababab  00",
+        ),
+    );
+}
+
+#[test]
+fn the_node_and_its_cluster_stand_at_the_end_when_asked_for() {
+    let profile = Profile::standard(None).unwrap().with_node().with_cluster();
+    let format = Arc::new(Format::new(&profile, 1, 65_535).unwrap());
+    // observationDomainName is IANA's 300 (0x12c), clusterId Antrea's 158 (0x809e).
+    let elements = octets("012c ffff  809e ffff 0000dcba");
+    let templates = Session::new(Arc::clone(&format)).templates(EXPORT_TIME);
+    let found = templates.windows(elements.len());
+    assert_eq!(found.filter(|window| *window == elements).count(), 12);
+    let mut encoder = BodyEncoder::new(&format);
+    encoder.push(
+        &Flow {
+            node: "k1",
+            cluster: "blue",
+            ..tcp4()
+        },
+        false,
+    );
+    assert_octets(
+        &encoder.finish()[0].sets[114..],
+        &octets("02 6b31  04 626c7565"),
+    );
 }
 
 #[test]

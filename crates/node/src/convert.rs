@@ -5,14 +5,16 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use agent::{FormatSpec, Network, OwnSession, ProfileName, Selection};
+use agent::{
+    Extras, FormatSpec, LabelBits, NamesConfig, Network, OwnSession, Prefixes, ProfileName,
+    RuleLabels, Selection,
+};
 use flow_table::{InitialDelta, Losses, WhenFull};
 use napi_derive::napi;
 use netfilter::netns::Netns;
 use netfilter::{Family, Masked};
 
-use crate::errors::{Result, error};
-use crate::pods::pods;
+use crate::errors::{self, Result, error};
 
 /// A mark and the bits of it that matter.
 #[napi(object)]
@@ -52,8 +54,31 @@ pub struct NativeConfig {
     /// For Antrea's aggregator: each record ends at least a second after the former one of its connection.
     pub seconds_end_monotonic: bool,
     pub event_buffer_size: u32,
-    /// As `setPods` takes them.
-    pub pods: Option<String>,
+    /// Marks of connections to Services; all connections to a Service's address without it.
+    pub service_mark: Option<NativeMask>,
+    /// Bits of the labels that carry rules' numbers. Default: 0 to 31 and 32 to 63.
+    pub rule_labels: Option<NativeRuleLabels>,
+    /// Where Pods have their addresses.
+    pub pod_networks: Vec<String>,
+    /// How long a rule stays known at least that is gone.
+    pub poll_interval: f64,
+    /// For records of the standard profile.
+    pub node_name: Option<String>,
+    pub cluster_name: Option<String>,
+}
+
+/// Bits of the labels: the first one, and how many.
+#[napi(object)]
+pub struct NativeLabelBits {
+    pub first: u32,
+    pub count: u32,
+}
+
+/// Where rules' numbers stand in the labels.
+#[napi(object)]
+pub struct NativeRuleLabels {
+    pub ingress: NativeLabelBits,
+    pub egress: NativeLabelBits,
 }
 
 /// One of the agent's own sessions to a collector.
@@ -74,6 +99,9 @@ pub struct NativeFormat {
     pub fields: Option<Vec<String>>,
     /// Whether records of the standard profile without `fields` end with the names of both ends.
     pub names: bool,
+    /// Whether they end with the node's name, and with that of its cluster.
+    pub node: bool,
+    pub cluster: bool,
     pub domain: u32,
     pub max_message_size: u32,
 }
@@ -119,10 +147,7 @@ pub fn selection(selection: &NativeSelection) -> Result<(Selection, Option<Netns
         family: Selection::family_of(&families),
         zones: zones?,
         protocols: protocols.transpose()?,
-        mark: selection.mark.as_ref().map(|mark| Masked {
-            value: mark.value,
-            mask: mark.mask,
-        }),
+        mark: selection.mark.as_ref().map(masked),
         exclude: exclude?,
     };
     let netns = selection.netns.as_deref().map(Netns::parse);
@@ -159,11 +184,40 @@ pub fn config(config: &NativeConfig) -> Result<agent::Config> {
         event_buffer: usize::try_from(config.event_buffer_size).unwrap_or(usize::MAX),
         seconds_end_monotonic: config.seconds_end_monotonic,
         state_file: config.state_file.as_deref().map(PathBuf::from),
-        pods: match &config.pods {
-            Some(json) => Arc::new(pods(json)?),
-            None => Arc::default(),
-        },
+        names: names(config)?,
     })
+}
+
+fn names(config: &NativeConfig) -> Result<NamesConfig> {
+    let bits = |what, bits: &NativeLabelBits| {
+        let got = format!("{} bits from {} on", bits.count, bits.first);
+        let wrong = || invalid(what, &got, "1 to 32 of the bits 0 to 127");
+        LabelBits::new(number(what, bits.first)?, number(what, bits.count)?).ok_or_else(wrong)
+    };
+    let rule_labels = match &config.rule_labels {
+        Some(labels) => RuleLabels {
+            ingress: bits("ruleLabels.ingress", &labels.ingress)?,
+            egress: bits("ruleLabels.egress", &labels.egress)?,
+        },
+        None => RuleLabels::default(),
+    };
+    let pod_networks = Prefixes::new("podNetworks", &config.pod_networks);
+    Ok(NamesConfig {
+        service_mark: config.service_mark.as_ref().map(masked),
+        rule_labels,
+        pod_networks: Arc::new(pod_networks.map_err(|cause| errors::agent(cause.into()))?),
+        poll_interval: duration("pollInterval", config.poll_interval)?,
+        node: config.node_name.clone(),
+        cluster: config.cluster_name.clone(),
+        ..NamesConfig::default()
+    })
+}
+
+fn masked(mask: &NativeMask) -> Masked {
+    Masked {
+        value: mask.value,
+        mask: mask.mask,
+    }
 }
 
 pub fn own_session(session: &NativeOwnSession) -> Result<OwnSession> {
@@ -181,7 +235,11 @@ pub fn own_session(session: &NativeOwnSession) -> Result<OwnSession> {
 pub fn format(format: NativeFormat) -> Result<FormatSpec> {
     Ok(FormatSpec {
         profile: match (format.profile.as_str(), format.fields) {
-            ("standard", None) if format.names => ProfileName::StandardNamed,
+            ("standard", None) => ProfileName::StandardWith(Extras {
+                names: format.names,
+                node: format.node,
+                cluster: format.cluster,
+            }),
             ("standard", fields) => ProfileName::Standard(fields),
             ("antrea", None) => ProfileName::Antrea,
             ("antrea", Some(_)) => {

@@ -5,14 +5,14 @@ use std::rc::{Rc, Weak};
 
 use agent::{BatchId, EncodedBatch, FormatId};
 use ipfix::Format;
-use napi::bindgen_prelude::{Buffer, Function};
+use napi::bindgen_prelude::{Buffer, ClassInstance, Function};
 use napi::{CleanupEnvHook, Env};
 use napi_derive::napi;
 
 use crate::convert::{self, NativeConfig, NativeFormat, NativeLoss, NativeOwnSession, count};
 use crate::errors::{self, Result, error};
+use crate::names::NativeNames;
 use crate::notice::{self, NativeNotice};
-use crate::pods;
 use crate::snapshot::{self, NativeStats};
 use crate::wake::waker;
 
@@ -64,8 +64,16 @@ impl NativeExporter {
     /// Starts the kernel thread. `wake` is called when `notices()` has something new; it does not keep the
     /// event loop alive.
     #[napi(constructor, catch_unwind)]
-    pub fn new(env: Env, config: NativeConfig, wake: Function<'_, (), ()>) -> Result<Self> {
-        let config = convert::config(&config)?;
+    pub fn new(
+        env: Env,
+        config: NativeConfig,
+        names: Vec<ClassInstance<'_, NativeNames>>,
+        wake: Function<'_, (), ()>,
+    ) -> Result<Self> {
+        let mut config = convert::config(&config)?;
+        for set in &names {
+            config.names.put(set.set()?);
+        }
         let exporter = agent::Exporter::start(config, waker(&wake)?).map_err(errors::agent)?;
         let exporter = Rc::new(RefCell::new(Some(exporter)));
         // process.exit() and worker.terminate() run no finalizers of live objects before threads must be gone.
@@ -164,12 +172,11 @@ impl NativeExporter {
         Ok(())
     }
 
-    /// Replaces all Pods, or throws and leaves the former ones. `pods`: JSON of an array of objects with `name`,
-    /// `namespace`, `node` and `addresses`.
+    /// Replaces all names of one kind, or throws and leaves the former ones.
     #[napi(catch_unwind)]
-    pub fn set_pods(&self, pods: String) -> Result<()> {
-        let pods = pods::pods(&pods)?;
-        self.exporter()?.set_pods(pods);
+    pub fn set_names(&self, names: &NativeNames) -> Result<()> {
+        let set = names.set()?;
+        self.exporter()?.set_names(set);
         Ok(())
     }
 

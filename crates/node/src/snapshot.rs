@@ -32,6 +32,8 @@ pub struct NativeStats {
     pub names: f64,
     /// Connections that have no names for lack of room.
     pub unnamed_total: f64,
+    /// Numbers in labels that no policy rule had.
+    pub unknown_rules_total: f64,
     pub losses: Vec<NativeLoss>,
 }
 
@@ -60,6 +62,7 @@ pub fn stats(stats: &agent::Stats) -> NativeStats {
         records_committed: count(stats.records_committed),
         names: size(stats.names.held),
         unnamed_total: count(stats.names.unnamed_total),
+        unknown_rules_total: count(stats.names.unknown_rules_total),
         losses: convert::losses(&table.losses),
     }
 }

@@ -39,7 +39,7 @@ impl Run {
             event_buffer: 8 << 20,
             seconds_end_monotonic: false,
             state_file: None,
-            pods: Default::default(),
+            names: Default::default(),
         };
         let wake = move || {
             let _ = wake.send(());

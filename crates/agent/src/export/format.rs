@@ -20,10 +20,41 @@ pub struct FormatSpec {
 pub enum ProfileName {
     /// The standard elements, or those of them that are named, in that order.
     Standard(Option<Vec<String>>),
-    /// The standard elements and the names of both ends.
-    StandardNamed,
+    /// The standard elements and others behind them.
+    StandardWith(Extras),
     /// What Antrea's flow aggregator reads.
     Antrea,
+}
+
+/// What the standard profile's records end with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Extras {
+    /// What connections are called.
+    pub names: bool,
+    /// The node that saw them.
+    pub node: bool,
+    /// Its cluster.
+    pub cluster: bool,
+}
+
+impl Extras {
+    fn of(self, profile: Profile) -> Profile {
+        let profile = if self.names {
+            profile.with_names()
+        } else {
+            profile
+        };
+        let profile = if self.node {
+            profile.with_node()
+        } else {
+            profile
+        };
+        if self.cluster {
+            profile.with_cluster()
+        } else {
+            profile
+        }
+    }
 }
 
 impl FormatSpec {
@@ -39,9 +70,10 @@ impl FormatSpec {
         let profile = match &self.profile {
             ProfileName::Standard(fields) => Profile::standard(fields.as_deref())
                 .map_err(|error| Error::Format(error.to_string()))?,
-            ProfileName::StandardNamed => Profile::standard(None)
-                .map_err(|error| Error::Format(error.to_string()))?
-                .with_names(),
+            ProfileName::StandardWith(extras) => {
+                let profile = Profile::standard(None);
+                extras.of(profile.map_err(|error| Error::Format(error.to_string()))?)
+            }
             ProfileName::Antrea => Profile::antrea(),
         };
         Format::new(&profile, self.domain, self.max_message_size)

@@ -4,6 +4,7 @@ use flow_table::{NamesCursor, Progress};
 
 use crate::kernel::notice::Notice;
 use crate::kernel::shared::Shared;
+use crate::names::later::name_what_was_unknown;
 use crate::now;
 
 /// Slots of the table looked at in one slice: about a tenth of a millisecond, and 20 ms for all of a million connections.
@@ -12,16 +13,14 @@ const ASKED: u32 = 8_192;
 /// Names looked at in one slice; each that goes frees some ten allocations.
 const SWEPT: usize = 512;
 
-/// Gives back the names that no connection holds any more, when there is reason to, and says when there was no room for
-/// some. Cheap when there is nothing to do.
+/// Names what was unknown when sets have changed, gives back the names that no connection holds any more, when there is reason to, and says what is to be said of them. Cheap when there is nothing to do.
 pub(crate) fn look_after_names(shared: &Shared) {
+    shared.names().tick(now().monotonic_ms);
+    name_what_was_unknown(shared);
     collect(shared);
-    let warning = shared.names().take_warning();
-    if let Some(message) = warning {
-        shared.tell(Notice::Warning {
-            code: "NAMES_FULL",
-            message,
-        });
+    let warnings = shared.names().take_warnings(now().monotonic_ms);
+    for (code, message) in warnings {
+        shared.tell(Notice::Warning { code, message });
     }
 }
 

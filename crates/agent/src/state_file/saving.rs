@@ -193,7 +193,7 @@ mod tests {
         std::fs::create_dir_all(&folder).unwrap();
         let file = folder.join("state");
         std::fs::write(&file, "former").unwrap();
-        let shared = Arc::new(Shared::for_tests(10_000, Naming::new(Default::default())));
+        let shared = Arc::new(Shared::for_tests(10_000, Naming::new(&Default::default())));
         let mut table = shared.table();
         // Many slices.
         let all: Vec<_> = (0..10_000).map(connection).collect();

@@ -17,13 +17,12 @@ pub mod scripted;
 pub mod world;
 
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 use agent::{
-    BatchId, Config, Exporter, FormatId, FormatSpec, Netlink, Notice, PollSummary, ProfileName,
-    Selection, Sockets,
+    BatchId, Config, Exporter, FormatId, FormatSpec, NamesConfig, Netlink, Notice, PollSummary,
+    ProfileName, Selection, Sockets,
 };
 use flow_table::{InitialDelta, WhenFull};
 use ipfix::{DecoderSession, JsonLines, Limits, Session};
@@ -52,7 +51,7 @@ pub fn config() -> Config {
         event_buffer: 8 << 20,
         seconds_end_monotonic: false,
         state_file: None,
-        pods: Arc::default(),
+        names: NamesConfig::default(),
     }
 }
 

@@ -50,7 +50,7 @@ pub struct Record {
     pub totals: [Counters; 2],
     /// What of the totals no committed record (nor a counted loss) holds yet.
     pub deltas: [Counters; 2],
-    /// The names given at admission.
+    /// The names given at admission, or later.
     pub names: NamesId,
 }
 

@@ -3,7 +3,7 @@
 use super::{Sighting, Source};
 use crate::observation::{Admission, Now, Observation, Scope};
 use crate::polls::Poll;
-use crate::store::{Connection, Presence, flag};
+use crate::store::{Connection, Presence, Why, flag};
 use crate::table::FlowTable;
 
 impl FlowTable {
@@ -23,18 +23,25 @@ impl FlowTable {
             return;
         };
         let found = self.candidates(&it);
-        if found.current.is_some() {
-            return;
-        }
+        let known_by_event =
+            |it: &Connection| it.identity().start_ns.is_none() && !it.has(flag::ACCOUNTED);
         if let Some(slot) = found.similar_missing {
-            let by_event =
-                |it: &Connection| it.identity().start_ns.is_none() && !it.has(flag::ACCOUNTED);
-            if !self.store.get(slot).is_some_and(by_event) {
+            if !self.store.get(slot).is_some_and(known_by_event) {
                 // A dump or a lookup missed it, and its DESTROY is still to come: its NEW comes before that.
                 return;
             }
             // Nothing but its own NEW told of it: this is another one's, and its DESTROY was lost.
             self.end(slot, Some(Presence::Destroyed), now);
+        }
+        if found.current.is_some() {
+            return;
+        }
+        let remembered = self
+            .remembered
+            .recall(&it.key, it.hash, it.spoken(&self.clock));
+        if remembered.is_some_and(|past| past.why == Why::Left && past.kernel_start) {
+            // Its own NEW, heard late, or that of another one with its id: a lookup tells the start.
+            return self.lookups.ask_for_stranger(it.key, scope);
         }
         self.first_sight(&it, admission);
     }

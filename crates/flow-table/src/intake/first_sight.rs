@@ -5,7 +5,9 @@ use crate::clock::Millis;
 use crate::config::InitialDelta;
 use crate::observation::{Admission, Counters, NamesId, Now};
 use crate::polls::before;
-use crate::store::{Connection, Match, Past, Presence, State, Why, backwards, flag, minus, plus};
+use crate::store::{
+    Connection, Identity, Match, Past, Presence, State, Why, backwards, flag, minus, plus,
+};
 use crate::table::FlowTable;
 
 /// What a connection starts from.
@@ -23,6 +25,15 @@ pub(super) struct Baseline {
     moved: bool,
 }
 
+/// What is remembered of the incarnation that was seen.
+enum Recalled {
+    This(Past),
+    Nothing,
+    /// Counters that are below what is remembered, and no start to tell that somebody zeroed them: another one, which
+    /// began after that was seen, or which a DESTROY tells of late.
+    Another,
+}
+
 impl FlowTable {
     /// An incarnation that has no slot.
     pub(crate) fn first_sight(&mut self, it: &Sighting<'_>, admission: &mut impl Admission) {
@@ -36,8 +47,10 @@ impl FlowTable {
     }
 
     fn meet(&mut self, it: &Sighting<'_>, unknown: Baseline, admission: &mut impl Admission) {
-        let Some(past) = self.recall(it) else {
-            return self.come_in(it, unknown, admission);
+        let past = match self.recall(it) {
+            Recalled::This(past) => past,
+            Recalled::Nothing => return self.come_in(it, unknown, admission),
+            Recalled::Another => return self.come_in(it, Baseline::new(), admission),
         };
         if it.is_shown() && before(it.request.sequence, past.stamp) {
             return; // Rule (d).
@@ -55,32 +68,33 @@ impl FlowTable {
     }
 
     /// What is remembered of the incarnation that was seen, brought up to date.
-    pub(super) fn recall(&mut self, it: &Sighting<'_>) -> Option<Past> {
+    fn recall(&mut self, it: &Sighting<'_>) -> Recalled {
         let spoken = it.spoken(&self.clock);
-        let mut past = self.remembered.recall(&it.key, it.hash, spoken)?;
+        let Some(mut past) = self.remembered.recall(&it.key, it.hash, spoken) else {
+            return Recalled::Nothing;
+        };
         let created_before = matches!(past.why, Why::Restored | Why::Left | Why::Missing);
-        if it.source == Source::New && created_before {
-            return None; // The id was given to another one.
-        }
         let by_event = !past.kernel_start && past.exported == <[Counters; 2]>::default();
-        if it.source == Source::New && by_event {
-            // Nothing but its own NEW told of it: this is another one's, and its DESTROY was lost.
+        if it.source == Source::New && (created_before || by_event) {
+            // The id was given to another one, or nothing but its own NEW told of it: its DESTROY was lost.
             self.remembered.remove(&it.key, it.hash, past.identity());
-            return None;
+            return Recalled::Nothing;
         }
         let counters = it.seen.counters.filter(|it| backwards(it, &past.exported));
         if counters.is_none() {
-            return Some(past);
+            return Recalled::This(past);
         }
         if past.identity().compare(it.identity()) == Match::Same {
             // Somebody has zeroed its counters.
             let so_far = past.zeroed.get_or_insert_default();
             **so_far = plus(so_far, &past.exported);
             past.exported = Default::default();
-            return Some(past);
+            return Recalled::This(past);
         }
-        self.remembered.remove(&it.key, it.hash, past.identity());
-        None
+        if !it.is_destroy() {
+            self.remembered.remove(&it.key, it.hash, past.identity());
+        }
+        Recalled::Another
     }
 
     /// Of an incarnation of which nothing is remembered nothing was exported. One that is older than the agent (or than
@@ -117,8 +131,16 @@ impl FlowTable {
         if !baseline.done && !self.has_room(true) {
             return self.refuse(it, &baseline);
         }
-        self.remembered.remove(&it.key, it.hash, it.identity());
+        self.forget_past(it, &baseline);
         self.insert(it, names, baseline);
+    }
+
+    /// What is remembered of it goes on in another place.
+    pub(super) fn forget_past(&mut self, it: &Sighting<'_>, baseline: &Baseline) {
+        if let Some((start_ns, kernel_start)) = baseline.start {
+            let identity = Identity::new(it.seen.id, kernel_start.then_some(start_ns));
+            self.remembered.remove(&it.key, it.hash, identity);
+        }
     }
 
     /// Requests that are older than this do not know it. A NEW event tells less than the dump that may be running.

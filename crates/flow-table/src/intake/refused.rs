@@ -2,8 +2,8 @@
 //! remembered, so that each is counted once, what they move meanwhile is counted as lost, and one that comes in again
 //! starts from its current totals.
 
-use super::Sighting;
 use super::first_sight::Baseline;
+use super::{Sighting, Source};
 use crate::export::{Loss, Lost};
 use crate::observation::{Admission, Counters};
 use crate::polls::before;
@@ -29,6 +29,9 @@ impl FlowTable {
         reason: Loss,
         admission: &mut impl Admission,
     ) {
+        if it.source == Source::New {
+            return; // Its own, heard late, or that of another one with its id: what shows it next tells the start.
+        }
         let counters = it.seen.counters;
         let growth = counters.map_or(Lost::default(), |counters| {
             lost(0, &minus(&counters, &past.exported))
@@ -73,7 +76,7 @@ impl FlowTable {
         let stamp = self.first_stamp(it);
         self.store.note_zone(it.key.zone());
         if it.is_destroy() {
-            self.remembered.remove(&it.key, it.hash, it.identity());
+            self.forget_past(it, baseline);
             let scope = it.request.scope.0;
             self.remember_destroyed(&it.key, it.hash, it.identity(), scope);
         } else if !self.remember_refused(it, baseline, stamp) {
@@ -174,7 +177,7 @@ impl FlowTable {
         if other.is_some_and(|other| !before(other, past.stamp)) {
             return; // Another one with its id has been seen since.
         }
-        if !self.remembered.put(&key, hash, past) {
+        if !self.remembered.add(&key, hash, past) {
             self.remembered.count_forgotten();
         }
     }

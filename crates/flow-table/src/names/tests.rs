@@ -127,6 +127,46 @@ fn a_pass_tells_no_names_that_nobody_holds() {
     assert_eq!(told, [2, 3, 39].into());
 }
 
+#[test]
+fn a_renamed_connection_tells_its_new_name_and_what_names_depend_on() {
+    let mut named = Named::new();
+    let mut seen = seen(udp(1), Some(7), [1, 1, 0, 0]);
+    seen.mark = 5;
+    seen.labels[3] = 9;
+    seen.reply.source = [203, 0, 113, 9].into();
+    let other = self::support::seen(udp6(2), None, [1, 1, 0, 0]);
+    let poll = named.table.begin_poll(Scope(0), at(1_000));
+    let mut admission = |_: &Observation| Some(NamesId(1));
+    named
+        .table
+        .observe(poll, &[seen.clone(), other], &mut admission, at(1_000));
+    named.table.end_poll(poll, true, at(1_000));
+    let mut offered = Vec::new();
+    let progress = named
+        .table
+        .rename(&mut NamesCursor::default(), u32::MAX, |it| {
+            offered.push(*it);
+            (it.mark == 5).then_some(NamesId(2))
+        });
+    assert_eq!((progress, offered.len()), (Progress::Done, 2));
+    assert!(offered.contains(&flow_table::Named {
+        original: seen.original,
+        reply: seen.reply,
+        mark: 5,
+        labels: seen.labels,
+        start_ns: 7,
+        names: NamesId(1),
+    }));
+    let mut names = BTreeSet::new();
+    named.slice(&mut NamesCursor::default(), u32::MAX, &mut names);
+    assert_eq!(names, [1, 2].into());
+    assert!(
+        offered
+            .iter()
+            .any(|it| it.reply == it.original.inverse() && it.labels == [0; 16])
+    );
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 150, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -157,6 +197,50 @@ proptest! {
         }
         for number in throughout {
             prop_assert!(told.contains(&u32::from(number)), "{number} is missing from {told:?}");
+        }
+    }
+
+    /// Whoever is there throughout has its new name afterwards, and nobody another's.
+    #[test]
+    fn whoever_is_there_from_the_first_slice_to_the_last_is_renamed(
+        before in prop::collection::btree_set(1..60_u16, 0..60),
+        steps in prop::collection::vec((prop::collection::btree_set(1..60_u16, 0..60), 0..4_usize, 1..9_u32), 0..12),
+    ) {
+        let mut named = Named::new();
+        named.becomes(before);
+        let mut throughout = named.live.clone();
+        let mut cursor = NamesCursor::default();
+        let mut progress = Progress::More;
+        let mut wrong = None;
+        let mut slice = |table: &mut FlowTable, cursor: &mut NamesCursor, slots| {
+            table.rename(cursor, slots, |it| {
+                let number = u32::from(it.original.source_port);
+                if ![number, number + 1_000].contains(&it.names.0) {
+                    wrong = Some(*it);
+                }
+                Some(NamesId(number + 1_000))
+            })
+        };
+        for (live, slices, slots) in steps {
+            for _ in 0..slices {
+                if progress == Progress::More {
+                    progress = slice(&mut named.table, &mut cursor, slots);
+                }
+            }
+            if progress == Progress::Done {
+                break;
+            }
+            throughout.retain(|number| live.contains(number));
+            named.becomes(live);
+        }
+        while progress == Progress::More {
+            progress = slice(&mut named.table, &mut cursor, 5);
+        }
+        prop_assert_eq!(wrong, None);
+        let mut told = BTreeSet::new();
+        named.slice(&mut NamesCursor::default(), u32::MAX, &mut told);
+        for number in throughout {
+            prop_assert!(told.contains(&(u32::from(number) + 1_000)), "{} is missing from {:?}", number, told);
         }
     }
 }

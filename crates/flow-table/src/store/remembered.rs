@@ -156,6 +156,7 @@ impl Remembered {
             (Why::Destroyed, Why::Destroyed) => Match::Same,
             (Why::Destroyed, _) | (_, Why::Destroyed) => Match::Other,
             _ => match identity.compare(other.identity()) {
+                _ if identity == other.identity() => Match::Same,
                 Match::Similar if !similar => Match::Other,
                 found => found,
             },
@@ -168,9 +169,12 @@ impl Remembered {
         crowded.is_some()
     }
 
-    /// Forgets the incarnation with this identity; false: there is none.
+    /// Forgets the incarnation with this identity, else one with its id where a start is not known; false: there is none.
     pub(crate) fn remove(&mut self, key: &ConnectionKey, hash: u64, identity: Identity) -> bool {
-        let found = self.find(key, hash, |past| identity.compare(past.identity()));
+        let found = self.find(key, hash, |past| match past.identity() {
+            same if same == identity => Match::Same,
+            other => identity.compare(other),
+        });
         let Some((found, why)) = found.map(|found| (found.identity(), found.why)) else {
             return false;
         };

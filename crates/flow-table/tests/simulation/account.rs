@@ -66,6 +66,8 @@ pub struct Account {
     /// The kernel does not hold it any more, and the table was told so.
     pub gone: bool,
     pub held: bool,
+    /// Its NEW was heard when another one with its id had taken its place.
+    pub overtaken: bool,
     /// A message that carries labels was among what was shown in this run.
     pub labelled: bool,
     pub marks: BTreeSet<u32>,
@@ -139,6 +141,13 @@ impl Account {
             }
         };
         if self.left || self.dropped || self.vague || !self.ours.contains(&sight.who) {
+            least = [0; 4];
+        }
+        if !selected
+            && !self.stamped
+            && known.as_ref().is_some_and(|known| fell(known.shown, shown))
+        {
+            // It looks like another one, which is outside the selection.
             least = [0; 4];
         }
         if let Some(first) = self.first_loose {
@@ -217,10 +226,18 @@ impl Account {
             self.excuse();
             return ([0; 4], reading.shown);
         }
-        if evident {
-            return (reading.shown, reading.shown);
+        // It may be taken for any of which nobody said that it is over, and that does not have more.
+        let mut least = reading.shown;
+        let alive = self.last.iter().filter(|(who, other)| {
+            !self.destroyed.contains(*who) && !fell(other.shown, reading.shown)
+        });
+        for (_, other) in alive {
+            least = lesser(least, less(reading.shown, other.shown));
         }
-        (less(reading.shown, former.shown), reading.shown)
+        if !evident {
+            least = lesser(least, less(reading.shown, former.shown));
+        }
+        (least, reading.shown)
     }
 
     /// Nothing of what was shown so far has to be told any more.

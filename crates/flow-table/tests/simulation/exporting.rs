@@ -123,17 +123,18 @@ impl World {
         })
     }
 
-    /// As the agent: never before a poll was complete.
+    /// As the agent: never before a poll of every scope was complete.
     pub fn save(&mut self, entries: usize) -> Verdict {
-        let now = self.kernel.now();
-        let Some(run) = self.run.as_mut().filter(|run| run.polled) else {
+        let Some(run) = &mut self.run else {
             return Ok(());
         };
-        let seen_until = run.table.seen_until();
+        let Some(seen_until) = run.table.seen_until() else {
+            return Ok(());
+        };
         let writing = run.writing.get_or_insert_with(|| Writing {
             cursor: StateCursor::default(),
             file: File {
-                seen_until: seen_until.unwrap_or(now),
+                seen_until,
                 entries: Vec::new(),
                 snapshot: self.ledger.snapshot(),
             },

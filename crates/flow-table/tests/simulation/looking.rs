@@ -74,7 +74,9 @@ impl World {
         match (&sight, luck) {
             (Some(sight), Luck::Answered) => {
                 let ms = self.kernel.ms;
-                let way = if inside || self.holds(sight.who) {
+                // One whose end was told and that is outside now is asked for as one that the table does not hold.
+                let ended = self.ledger.has_ended(&self.kernel.everybody, sight);
+                let way = if inside || (self.holds(sight.who) && !ended) {
                     Way::Lookup
                 } else {
                     Way::Aside

@@ -94,10 +94,6 @@ impl World {
             {
                 continue;
             }
-            // Nobody is missed twice in a row.
-            if let Some(sight) = &sight {
-                self.missed.remove(&sight.who);
-            }
             dump.read
                 .extend(sight.filter(|sight| self.ledger.marks(sight.seen.mark)));
         }
@@ -121,6 +117,10 @@ impl World {
         let (asked, polls) = (dump.asked, dump.polls.clone());
         let read = std::mem::take(&mut dump.read);
         dump.shown.extend(read.iter().map(|sight| sight.who));
+        // Nobody is missed twice in a row.
+        for sight in &read {
+            self.missed.remove(&sight.who);
+        }
         let ms = self.kernel.ms;
         for (scope, poll) in polls.iter().copied() {
             let zones = self.ledger.zones.clone();
@@ -175,7 +175,6 @@ impl World {
         for (scope, poll) in &dump.polls {
             if complete {
                 if let Some(run) = &mut self.run {
-                    run.polled = true;
                     run.complete[*scope] = true;
                 }
                 self.ledger.passed(

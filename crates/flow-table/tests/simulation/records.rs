@@ -29,7 +29,8 @@ impl Ledger {
 
     /// The table makes a record.
     pub fn taken(&mut self, everybody: &[Incarnation], record: &Record, now_ms: u64) -> Verdict {
-        let (stopping, forgetful) = (self.stopping, self.forgetful || self.blurred);
+        let (stopping, blurred) = (self.stopping, self.blurred);
+        let forgetful = self.forgetful || blurred;
         let Some((name, account)) = self.account_of(everybody, record) else {
             return broken(format!("a record of nobody: {}", brief(record)));
         };
@@ -47,7 +48,7 @@ impl Ledger {
             ));
         }
         account.totals = totals;
-        if stamped && !account.zeroed && !account.has_shown(&totals) {
+        if stamped && !account.zeroed && !account.overtaken && !account.has_shown(&totals) {
             return broken(format!(
                 "nobody ever read these totals of {name:?}: {}",
                 brief(record)
@@ -68,14 +69,15 @@ impl Ledger {
         }
         account.in_flight += 1;
         let (reply, labels) = (reply_of(name.0), labels_of(name.0));
-        let labelled =
-            record.labels == labels || (record.labels == [0; 16] && !(stamped && account.labelled));
+        // A DESTROY brings none, and where not every refused one is remembered it may be all that is known of one.
+        let must = stamped && account.labelled && !blurred;
+        let labelled = record.labels == labels || (record.labels == [0; 16] && !must);
         if record.reply != reply || record.reply_zone != zones_of(name.0).1 || !labelled {
             return broken(format!(
                 "another reply or other labels of {name:?}: {record:?}"
             ));
         }
-        if stamped && !account.marks.contains(&record.mark) {
+        if stamped && !account.overtaken && !account.marks.contains(&record.mark) {
             return broken(format!("{name:?} never had this mark: {record:?}"));
         }
         if record.reason == EndReason::Idle && stamped && account.moved_ms + IDLE_MS > now_ms {
@@ -198,6 +200,7 @@ impl Ledger {
                 && account.ends == 0
                 && !account.end_left
                 && account.refusals == 0
+                && !account.overtaken
             {
                 endless.push(*name);
             }

@@ -48,6 +48,13 @@ impl Ledger {
             && matches!(way, Way::Dump | Way::Lookup)
             && sight.seen.labels == labels_of(place);
         account.marks.insert(sight.seen.mark);
+        // It has no start, and what has one began before it was heard of: until its DESTROY nothing tells the two apart.
+        account.overtaken |= way == Way::New
+            && self.marked
+            && everybody
+                .iter()
+                .skip(sight.who + 1)
+                .any(|other| (other.place, other.id) == (place, who.id));
         let held = account.held && account.is_hearsay();
         let (before, certain) = (account.least, !account.loose);
         account.read(sight, in_turn, selected, |shown| {
@@ -186,6 +193,14 @@ impl Ledger {
             (account.may_end, account.gone) = (true, true);
         }
         self.merged.insert(place, self.calls + 1);
+    }
+
+    /// Its end was told.
+    pub fn has_ended(&self, everybody: &[Incarnation], sight: &Sight) -> bool {
+        let name = name_of(&everybody[sight.who], sight.stamped);
+        self.accounts
+            .get(&name)
+            .is_some_and(|account| account.ends > 0)
     }
 
     /// A lookup has found that an entry is outside the selection.

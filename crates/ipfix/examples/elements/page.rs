@@ -25,10 +25,40 @@ What the elements say of a connection:
 - In the antrea profile the destination is the endpoint, that is the reply's source, the `destinationService` elements
   are the original destination, and ICMP has ports of 0.
 - `firewallEvent` and `logPrefix` stand in records of denied connections alone.
+
+What connections are called:
+
 - Pod, namespace and node are those of the source of the original direction and of the source of the reply: behind a
-  Service that is the endpoint. A connection is named when it is first seen and keeps its names for its life; an end that
-  was not known then has empty ones. Names of Services, policies, rules and egresses have no source yet: they are empty,
-  and the numbers beside them 0.
+  Service that is the endpoint. What is not known is empty, and a number 0.
+- A connection is named when it is first seen. What was unknown then and is known by now is in its next record; what has a
+  name keeps it for the connection's life. A connection that began before its Pod started is not that Pod's.
+- In the standard profile `sourcePodName` and `destinationPodName` of an end that is no Pod are the name of its network,
+  that of the longest prefix; the namespace is empty then, as no Pod's is in Kubernetes. A Pod's name takes the place of
+  a network's. The antrea profile tells of Pods alone.
+- `destinationServicePortName` is `namespace/name:port`. A connection goes to a Service when the option `serviceMark` says
+  so by its mark, or without that option when a Service has its original destination, port and protocol.
+- `ingressNetworkPolicy` and `egressNetworkPolicy` elements are those of the rules whose numbers the connection's labels
+  carry. Types: 1 Kubernetes' NetworkPolicy, 2 Antrea's, 3 Antrea's of the cluster, 4 Kubernetes' of the cluster.
+  Actions: 1 allow, 2 drop, 3 reject. A number that no rule has is empty here, counted and warned of.
+- `flowType` is 1 within a node, 2 between nodes, 3 from a Pod to what is external, 4 the other way, 0 not known. An end is
+  a Pod's when the Pod is known or the option `podNetworks` holds its address; without that option nothing is known to be
+  external. Two known Pods are within a node unless their nodes differ; where only one is known, they are between nodes.
+- `egressName`, `egressIP` and `egressNodeName` are those of the source's Pod when the flow goes to what is external.
+- `observationDomainName` is the option `nodeName`, `clusterId` the option `clusterName`.
+
+## Counting a flow once
+
+A flow is in the table of every node that it passes; where the cluster's network uses zones, a flow to a Service or a node
+port is in several zones of one node, with an entry each. To add up the traffic of a cluster, give each agent an
+observation domain of its own and, as `nodeName`, the name that its Pods have as `node`; select the zone in which the
+network tracks Pods (`zones`, as the antrea profile does; without it, take the records of one `ingressVRFID`); and take
+
+- within a node and to what is external (`flowType` 1 and 3): the records whose `observationDomainName` is their
+  `sourceNodeName`;
+- between nodes (2): the same; where `sourceNodeName` is empty, because agents know the Pods of their own nodes alone, none:
+  the source's node has the same flow;
+- from what is external (4): those whose `observationDomainName` is their `destinationNodeName`. A flow that came by the
+  node port of another node is in that one's records too, whose destination is on a node that is not theirs.
 ";
 
 /// The whole page.
@@ -38,11 +68,13 @@ pub(crate) fn page() -> String {
         .unwrap_or_else(|error| unreachable!("no field was selected: {error}"));
     section("Standard profile", &standard, &mut page);
     page.push_str(
-        "\nWith the option `pods`, an empty list too, each template of the standard profile ends with:\n",
+        "\nWith one of the options `pods`, `services`, `policyRules`, `networks` (an empty list too) or `podNetworks`, each template\nof the standard profile ends with:\n",
     );
     names(&standard, &mut page);
+    page.push_str("\nAnd with `nodeName` and `clusterName`, each with its own:\n");
+    node(&standard, &mut page);
     section("Antrea profile", &Profile::antrea(), &mut page);
-    page.push_str("\n## Elements for `fields`\n\n`fields` selects and orders elements of the standard profile by name. Each template takes those that its connections\nhave; elements for names need no `pods` then. The names:\n\n");
+    page.push_str("\n## Elements for `fields`\n\n`fields` selects and orders elements of the standard profile by name. Each template takes those that its connections\nhave; elements for names need no other option then. The names:\n\n");
     for name in Profile::field_names() {
         let _ = writeln!(page, "- `{name}`");
     }
@@ -82,12 +114,21 @@ fn section(title: &str, profile: &Profile, page: &mut String) {
 }
 
 fn names(standard: &Profile, page: &mut String) {
-    let without = templates(standard)
+    added(standard, standard.clone().with_names(), page);
+}
+
+fn node(standard: &Profile, page: &mut String) {
+    added(standard, standard.clone().with_node().with_cluster(), page);
+}
+
+/// What the templates of `with` have behind those of `without`.
+fn added(without: &Profile, with: Profile, page: &mut String) {
+    let skip = templates(without)
         .first()
         .map_or(0, |(_, template)| template.fields.len());
     page.push('\n');
-    if let Some((_, template)) = templates(&standard.clone().with_names()).first() {
-        table(template, without, page);
+    if let Some((_, template)) = templates(&with).first() {
+        table(template, skip, page);
     }
 }
 

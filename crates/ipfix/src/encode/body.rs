@@ -122,6 +122,9 @@ mod tests {
             id: 0,
             tcp_state: 0,
             names: None,
+            service: false,
+            node: "",
+            cluster: "",
             denied: None,
         };
         let format = Arc::new(Format::new(&Profile::standard(None).unwrap(), 1, 1000).unwrap());

@@ -36,6 +36,17 @@ pub(crate) fn string(text: &str, out: &mut Vec<u8>) {
     out.extend_from_slice(octets);
 }
 
+/// Sixteen octets of variable length, or none.
+pub(super) fn uuid(uuid: Option<[u8; 16]>, out: &mut Vec<u8>) {
+    match uuid {
+        Some(octets) => {
+            out.push(16);
+            out.extend_from_slice(&octets);
+        }
+        None => out.push(0),
+    }
+}
+
 /// At most `max` octets of a text, without half a character at the end.
 pub(crate) fn cut(text: &str, max: usize) -> &str {
     if text.len() <= max {

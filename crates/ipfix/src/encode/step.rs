@@ -239,6 +239,9 @@ mod tests {
             id: 0x6566_6768,
             tcp_state: 0,
             names: None,
+            service: false,
+            node: "",
+            cluster: "",
             denied: None,
         }
     }
@@ -271,6 +274,7 @@ mod tests {
             egress_name: "j".into(),
             egress_ip: "kk".into(),
             egress_node_name: "lll".into(),
+            ..NameTexts::default()
         });
         let named = Flow {
             names: Some(&names),

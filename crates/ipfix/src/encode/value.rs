@@ -2,13 +2,10 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use crate::encode::octets::{ipv4, ipv6, string, u16, u32, u64};
+use crate::encode::octets::{ipv4, ipv6, string, u16, u32, u64, uuid};
 use crate::flow::Flow;
 use crate::names::{NameTexts, PolicyNames};
 use crate::profile::field::Field::{self, *};
-
-/// Bit of the connection mark that Antrea sets on connections to a Service.
-const SERVICE_MARK: u32 = 0x10;
 
 /// Pushes one value.
 pub(super) fn push_field(field: Field, flow: &Flow<'_>, out: &mut Vec<u8>) {
@@ -65,6 +62,21 @@ pub(super) fn push_field(field: Field, flow: &Flow<'_>, out: &mut Vec<u8>) {
         DestinationPodName => name(flow, |names| &names.destination_pod_name, out),
         DestinationPodNamespace => name(flow, |names| &names.destination_pod_namespace, out),
         DestinationNodeName => name(flow, |names| &names.destination_node_name, out),
+        SourceName => name(flow, source_name, out),
+        DestinationName => name(flow, destination_name, out),
+        SourcePodUuid => uuid(
+            flow.names.and_then(|names| names.texts().source_pod_uuid),
+            out,
+        ),
+        DestinationPodUuid => {
+            uuid(
+                flow.names
+                    .and_then(|names| names.texts().destination_pod_uuid),
+                out,
+            );
+        }
+        NodeName => string(flow.node, out),
+        ClusterName => string(flow.cluster, out),
         ServicePort => u16(service_port(flow), out),
         ServicePortName => name(flow, |names| &names.destination_service_port_name, out),
         IngressPolicyName => name(flow, |names| &names.ingress_policy.name, out),
@@ -97,6 +109,21 @@ fn name(flow: &Flow<'_>, of: impl Fn(&NameTexts) -> &String, out: &mut Vec<u8>) 
     match flow.names {
         Some(names) => string(of(names.texts()), out),
         None => out.push(0),
+    }
+}
+
+/// Of the Pod, else of the network.
+fn source_name(names: &NameTexts) -> &String {
+    match names.source_pod_name.is_empty() {
+        true => &names.source_network,
+        false => &names.source_pod_name,
+    }
+}
+
+fn destination_name(names: &NameTexts) -> &String {
+    match names.destination_pod_name.is_empty() {
+        true => &names.destination_network,
+        false => &names.destination_pod_name,
     }
 }
 
@@ -148,7 +175,7 @@ fn has_service_name(flow: &Flow<'_>) -> bool {
 }
 
 fn is_service(flow: &Flow<'_>) -> bool {
-    flow.mark & SERVICE_MARK != 0 || has_service_name(flow)
+    flow.service || has_service_name(flow)
 }
 
 /// Replies go to another address than the original came from: the proxy translated the source.

@@ -21,9 +21,17 @@ pub struct Profile {
 pub(crate) enum ProfileKind {
     Standard {
         fields: Option<Vec<Field>>,
-        names: bool,
+        more: More,
     },
     Antrea,
+}
+
+/// What the standard profile's records end with when it is asked for.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct More {
+    names: bool,
+    node: bool,
+    cluster: bool,
 }
 
 /// The fields of one template and the shapes of connections that use it.
@@ -45,7 +53,7 @@ impl Profile {
         Ok(Self {
             kind: ProfileKind::Standard {
                 fields,
-                names: false,
+                more: More::default(),
             },
         })
     }
@@ -53,9 +61,25 @@ impl Profile {
     /// Adds the names of both ends (elements of Antrea's registry) to every template of the standard profile; empty
     /// strings where a flow has none. No effect on a selection of fields or on the antrea profile.
     #[must_use]
-    pub fn with_names(mut self) -> Self {
-        if let ProfileKind::Standard { names, .. } = &mut self.kind {
-            *names = true;
+    pub fn with_names(self) -> Self {
+        self.with(|more| more.names = true)
+    }
+
+    /// Adds the node that saw the connection (`observationDomainName`), under the same terms.
+    #[must_use]
+    pub fn with_node(self) -> Self {
+        self.with(|more| more.node = true)
+    }
+
+    /// Adds that node's cluster (`clusterId`), under the same terms.
+    #[must_use]
+    pub fn with_cluster(self) -> Self {
+        self.with(|more| more.cluster = true)
+    }
+
+    fn with(mut self, add: impl FnOnce(&mut More)) -> Self {
+        if let ProfileKind::Standard { more, .. } = &mut self.kind {
+            add(more);
         }
         self
     }
@@ -98,10 +122,7 @@ impl Profile {
         let mut layouts: Vec<Layout> = Vec::new();
         for shape in Shape::ALL {
             let fields = match &self.kind {
-                ProfileKind::Standard {
-                    fields: None,
-                    names,
-                } => standard::fields(shape, *names),
+                ProfileKind::Standard { fields: None, more } => standard::fields(shape, *more),
                 ProfileKind::Standard {
                     fields: Some(fields),
                     ..

@@ -1,6 +1,7 @@
 //! The standard profile: IANA's elements first, the netfilter project's mark, conntrack id and log prefix after them,
 //! variable length last. Totals stand before deltas: nfdump sums a record wrongly otherwise.
 
+use super::More;
 use super::field::Field::{self, *};
 use super::shape::{Family, Kind, Shape};
 
@@ -16,12 +17,12 @@ const COUNTERS: [Field; 8] = [
 ];
 
 /// Names of both ends, at the end of each template when the profile has names.
-const NAMES: [Field; 13] = [
+const NAMES: [Field; 23] = [
     SourcePodNamespace,
-    SourcePodName,
+    SourceName,
     SourceNodeName,
     DestinationPodNamespace,
-    DestinationPodName,
+    DestinationName,
     DestinationNodeName,
     ServicePortName,
     IngressPolicyNamespace,
@@ -30,10 +31,20 @@ const NAMES: [Field; 13] = [
     EgressPolicyNamespace,
     EgressPolicyName,
     EgressRuleName,
+    IngressPolicyType,
+    IngressRuleAction,
+    EgressPolicyType,
+    EgressRuleAction,
+    FlowType,
+    EgressName,
+    EgressIp,
+    EgressNodeName,
+    SourcePodUuid,
+    DestinationPodUuid,
 ];
 
 /// The fields of one shape of connection, in their order on the wire.
-pub(super) fn fields(shape: Shape, names: bool) -> Vec<Field> {
+pub(super) fn fields(shape: Shape, more: More) -> Vec<Field> {
     let mut fields = vec![StartMilliseconds, EndMilliseconds, EndReason];
     fields.extend(match shape.family {
         Family::V4 => [SourceV4, DestinationV4],
@@ -62,8 +73,14 @@ pub(super) fn fields(shape: Shape, names: bool) -> Vec<Field> {
     if shape.kind == Kind::Denied {
         fields.extend([FirewallEvent, LogPrefix]);
     }
-    if names {
+    if more.names {
         fields.extend(NAMES);
+    }
+    if more.node {
+        fields.push(NodeName);
+    }
+    if more.cluster {
+        fields.push(ClusterName);
     }
     fields
 }

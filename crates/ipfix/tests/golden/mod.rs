@@ -101,6 +101,9 @@ pub(crate) fn tcp4() -> Flow<'static> {
         id: 0x0102_0304,
         tcp_state: 7,
         names: None,
+        service: false,
+        node: "",
+        cluster: "",
         denied: None,
     }
 }

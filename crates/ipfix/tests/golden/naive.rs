@@ -12,9 +12,14 @@ pub(crate) enum Naive {
     Time { octets: usize, milliseconds: u64 },
     Address(IpAddr),
     Text(String),
+    Octets(Vec<u8>),
 }
 
 impl Naive {
+    fn uuid(uuid: Option<[u8; 16]>) -> Self {
+        Naive::Octets(uuid.map_or_else(Vec::new, Vec::from))
+    }
+
     pub(crate) fn octets(&self) -> Vec<u8> {
         match self {
             Naive::Number { octets, value } => value.to_be_bytes()[8 - octets..].to_vec(),
@@ -23,6 +28,7 @@ impl Naive {
                 milliseconds,
             } => ((milliseconds / 1000) as u32).to_be_bytes().to_vec(),
             Naive::Time { milliseconds, .. } => milliseconds.to_be_bytes().to_vec(),
+            Naive::Octets(octets) => [&[octets.len() as u8], &octets[..]].concat(),
             Naive::Address(IpAddr::V4(address)) => address.octets().to_vec(),
             Naive::Address(IpAddr::V6(address)) => address.octets().to_vec(),
             Naive::Text(text) => {
@@ -50,6 +56,7 @@ impl Naive {
                 *milliseconds == decoded
             }
             (Naive::Address(address), Value::Address(decoded)) => *address == decoded,
+            (Naive::Octets(octets), Value::Octets(decoded)) => octets == decoded,
             (Naive::Text(text), Value::Text(decoded)) => text.as_bytes() == decoded,
             _ => false,
         }
@@ -72,7 +79,7 @@ pub(crate) fn standard(name: &str, flow: &Flow<'_>) -> Option<Naive> {
     let service_name = flow
         .names
         .map_or("", |names| &names.texts().destination_service_port_name);
-    let service = flow.mark & 16 == 16 || !service_name.is_empty();
+    let service = flow.service || !service_name.is_empty();
     let nowhere = if v4 {
         IpAddr::from([0; 4])
     } else {
@@ -138,6 +145,8 @@ pub(crate) fn standard(name: &str, flow: &Flow<'_>) -> Option<Naive> {
         "egressVRFID" => number(4, flow.reply_zone.into()),
         "mark" => number(4, flow.mark.into()),
         "conntrackId" => number(4, flow.id.into()),
+        "observationDomainName" => text(flow.node),
+        "clusterId" => text(flow.cluster),
         "firewallEvent" => number(1, flow.denied?.firewall_event.into()),
         "logPrefix" => text(flow.denied?.prefix),
         "destinationServicePort" if !icmp => number(
@@ -187,9 +196,11 @@ fn names(name: &str, flow: &Flow<'_>) -> Option<Naive> {
     let none = ipfix::NameTexts::default();
     let names = flow.names.map_or(&none, |names| names.texts());
     let text = match name {
+        "sourcePodName" if names.source_pod_name.is_empty() => &names.source_network,
         "sourcePodName" => &names.source_pod_name,
         "sourcePodNamespace" => &names.source_pod_namespace,
         "sourceNodeName" => &names.source_node_name,
+        "destinationPodName" if names.destination_pod_name.is_empty() => &names.destination_network,
         "destinationPodName" => &names.destination_pod_name,
         "destinationPodNamespace" => &names.destination_pod_namespace,
         "destinationNodeName" => &names.destination_node_name,
@@ -203,6 +214,8 @@ fn names(name: &str, flow: &Flow<'_>) -> Option<Naive> {
         "egressName" => &names.egress_name,
         "egressIP" => &names.egress_ip,
         "egressNodeName" => &names.egress_node_name,
+        "sourcePodUUID" => return Some(Naive::uuid(names.source_pod_uuid)),
+        "destinationPodUUID" => return Some(Naive::uuid(names.destination_pod_uuid)),
         _ => {
             let value = match name {
                 "ingressNetworkPolicyType" => names.ingress_policy.policy_type,
@@ -230,7 +243,15 @@ pub(crate) fn antrea(name: &str, flow: &Flow<'_>) -> Option<Naive> {
             value: if icmp { 0 } else { port.into() },
         })
     };
+    let names = flow.names.map(|names| names.texts());
+    let pod = |of: fn(&ipfix::NameTexts) -> &String| {
+        Some(Naive::Text(
+            names.map_or_else(String::new, |names| of(names).clone()),
+        ))
+    };
     match name {
+        "sourcePodName" => pod(|names| &names.source_pod_name),
+        "destinationPodName" => pod(|names| &names.destination_pod_name),
         "sourceTransportPort" => port(flow.source_port),
         "destinationTransportPort" => port(flow.reply_source_port),
         "destinationIPv4Address" | "destinationIPv6Address" => {

@@ -12,7 +12,7 @@ use crate::names::Naming;
 const BOOT: [u8; 16] = [7; 16];
 
 fn shared() -> Arc<Shared> {
-    Arc::new(Shared::for_tests(10_000, Naming::new(Default::default())))
+    Arc::new(Shared::for_tests(10_000, Naming::new(&Default::default())))
 }
 
 /// A folder of the test's own, gone with it.
