@@ -51,6 +51,7 @@ in_both_worlds!(
     while_every_lookup_is_refused_nothing_ends,
     a_mark_that_enters_the_selection_lets_its_connection_in_without_a_poll,
     a_connection_that_closes_is_looked_up_at_once,
+    a_connection_that_is_no_longer_found_is_told_by_its_destroy,
     connections_that_close_one_after_the_other_are_looked_up_together,
     many_that_are_due_are_dumped_instead,
 );
@@ -223,4 +224,33 @@ fn many_that_are_due_are_dumped_instead(mut world: impl World) {
             .iter()
             .all(|record| number(record, "flowEndReason") == 1)
     );
+}
+
+/// Its DESTROY has its last counters, and was sent before the lookup found nothing.
+fn a_connection_that_is_no_longer_found_is_told_by_its_destroy(mut world: impl World) {
+    let (mut run, pace) = world.run(with_events());
+    run.poll();
+    let in_state = |state| Entry {
+        protocol_state: netfilter::ProtocolState::Tcp(state),
+        ..Entry::new(tuple("192.0.2.1:1000", "198.51.100.1:443", 6))
+    };
+    world.create([in_state(3)]);
+    run.live(1);
+    pace.hold(Point::Lookup);
+    // 7: TIME_WAIT.
+    world.update([in_state(7)]);
+    pace.held(Point::Lookup);
+    pace.hold(Point::BeforeReceive);
+    world.delete([in_state(7)]);
+    pace.held(Point::BeforeReceive);
+    let looked_up = pace.passed(Point::Lookup);
+    pace.release(Point::Lookup);
+    pace.wait_passed(Point::Lookup, looked_up + 1);
+    // Enough for the kernel thread to judge the answer; should it not be, that is no failure.
+    std::thread::sleep(Duration::from_millis(50));
+    assert!(run.export().is_empty());
+    pace.release(Point::BeforeReceive);
+    let records = run.export_until(|records, _| !records.is_empty());
+    assert_eq!(number(&records[0], "flowEndReason"), 3);
+    assert_eq!(run.exporter.stats().table.ended_total, 1);
 }

@@ -10,11 +10,14 @@ mod support;
 use std::net::UdpSocket;
 use std::time::Duration;
 
-use agent::Notice;
+use agent::{Exporter, Notice, Sockets};
+use netfilter::sysctl::Settings;
 use netfilter::testing::{Entry, Maker, in_tracked_namespace, numbered};
+use netfilter::{Error, EventOptions, SocketOptions};
 
 use support::broken_socket::ExporterSocket;
 use support::pace::Point;
+use support::scripted::{ScriptedEvents, ScriptedKernel};
 use support::world::World;
 use support::{Run, datagram, kernel_totals, key, number, sums, totals, with_events};
 
@@ -179,4 +182,32 @@ fn a_poll_that_is_asked_for_while_an_unasked_one_runs_is_made_and_told_after_it(
     assert_eq!(asked, [false, true]);
     run.settled();
     assert_eq!(run.exporter.stats().kernel.polls, 3);
+}
+
+/// Sockets that this process may not open.
+struct Forbidden;
+
+impl Sockets for Forbidden {
+    type Requests = ScriptedKernel;
+    type Events = ScriptedEvents;
+
+    fn open_requests(&self, _: SocketOptions) -> Result<ScriptedKernel, Error> {
+        Err(Error::Permission {
+            operation: "open a socket",
+        })
+    }
+
+    fn open_events(&self, options: EventOptions) -> Result<ScriptedEvents, Error> {
+        ScriptedKernel::default().open_events(options)
+    }
+
+    fn settings(&self) -> Result<Settings, Error> {
+        ScriptedKernel::default().settings()
+    }
+}
+
+#[test]
+fn without_the_permission_there_is_no_start() {
+    let error = Exporter::start_on(Forbidden, with_events(), Box::new(|| {})).map(drop);
+    assert_eq!(error.unwrap_err().code(), "ERR_PERMISSION");
 }

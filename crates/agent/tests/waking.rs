@@ -21,7 +21,7 @@ use rustix::event::{EventfdFlags, eventfd};
 use support::pace::Point;
 use support::scripted::ScriptedKernel;
 use support::world::{RealConntrack, World};
-use support::{Run, with_events};
+use support::{Run, config, with_events};
 
 /// One test at a time: what is counted is how often threads of this process sleep.
 fn alone() -> MutexGuard<'static, ()> {
@@ -272,4 +272,15 @@ fn a_stop_waits_for_no_backlog_of_events_that_nobody_wants() {
     endless.closing.store(true, Ordering::Relaxed);
     run.exporter.close();
     assert!(endless.read_after.load(Ordering::Relaxed) < ENOUGH);
+}
+
+#[test]
+fn only_whoever_asked_is_told_that_the_state_was_saved() {
+    let _alone = alone();
+    let (mut run, _) = World::run(&ScriptedKernel::default(), config());
+    // What the first one's round tells comes before the second one's end.
+    run.poll();
+    run.poll();
+    assert!(!run.rest().contains(&Notice::Saved));
+    run.settled();
 }

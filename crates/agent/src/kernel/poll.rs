@@ -14,7 +14,7 @@ use crate::kernel::follow_events::{Repair, merge_events};
 use crate::kernel::last_packet::LastPackets;
 use crate::kernel::notice::PollSummary;
 use crate::kernel::observation::observation;
-use crate::kernel::refresh::{Refreshed, refresh};
+use crate::kernel::refresh::{Merge, Refreshed, refresh};
 use crate::kernel::shared::Shared;
 use crate::kernel::sockets::{DumpSource, RequestSocket};
 use crate::selection::Selection;
@@ -189,15 +189,27 @@ impl<R: RequestSocket> Poller<R> {
 
     fn refresh(&mut self, shared: &Shared, kernel_entries: u32) -> Result<Refreshed, Error> {
         let (events, selection, repair) = (&self.events, &self.selection, &mut self.repair);
+        let waited = &mut self.waited;
         refresh(
             &mut self.socket,
             selection,
             shared,
             kernel_entries,
             &self.last_packets,
-            || {
-                if let Some(reader) = events {
-                    merge_events(reader, selection, shared, repair);
+            |which| {
+                let Some(reader) = events else {
+                    return;
+                };
+                match which {
+                    Merge::Read => merge_events(reader, selection, shared, repair),
+                    Merge::Sent => {
+                        let begun = Instant::now();
+                        // Should the reader make no headway, the answers stand for what it does not tell.
+                        reader.catch_up(&shared.requests, || {
+                            merge_events(reader, selection, shared, repair);
+                        });
+                        *waited += begun.elapsed();
+                    }
                 }
             },
         )

@@ -18,6 +18,15 @@ use crate::{Error, now};
 /// Lookups of one round: a fraction of a millisecond of the table's time.
 const ROUND: usize = 512;
 
+/// Which events are to be merged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Merge {
+    /// Those that were read.
+    Read,
+    /// All that the kernel has sent.
+    Sent,
+}
+
 /// What came of a refresh.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Refreshed {
@@ -35,14 +44,15 @@ const LOOKUP_IN_TENTHS: u64 = 17;
 /// Looks up whatever the table asks for until it asks for nothing more, or until that has cost as much as a dump of
 /// `kernel_entries` would. How many are due is not known before they are taken: giving up there costs at most twice
 /// what the cheaper way would have. An error gives the round's connections back unanswered: they are asked for again.
-/// `after_round` merges the events that came meanwhile: many rounds take longer than the event queue holds out.
+/// `merge` merges the events that came meanwhile: many rounds take longer than the event queue holds out, and the DESTROY of
+/// a connection that is no longer found was sent before that, and has its last counters.
 pub(crate) fn refresh(
     socket: &mut impl RequestSocket,
     selection: &Selection,
     shared: &Shared,
     kernel_entries: u32,
     last_packets: &LastPackets,
-    mut after_round: impl FnMut(),
+    mut merge: impl FnMut(Merge),
 ) -> Result<Refreshed, Error> {
     let worth = usize::try_from(u64::from(kernel_entries) * 10 / LOOKUP_IN_TENTHS)
         .unwrap_or(usize::MAX)
@@ -83,6 +93,9 @@ pub(crate) fn refresh(
             // Perhaps nothing can be asked any more, as without the module: then nothing was learned of any of them.
             result = result.and_then(|()| socket.counts().map(drop));
         }
+        if result.is_ok() && answers.iter().any(|it| matches!(it, Found::Nothing)) {
+            merge(Merge::Sent);
+        }
         let mut table = shared.table();
         let mut own = shared.own();
         let mut names = shared.names();
@@ -100,7 +113,7 @@ pub(crate) fn refresh(
         drop((table, own, names));
         asked += keys.len();
         result?;
-        after_round();
+        merge(Merge::Read);
     }
     Ok(match asked {
         0 => Refreshed::Nothing,
