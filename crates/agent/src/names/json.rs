@@ -103,6 +103,20 @@ impl<'a, 'p> Node<'a, 'p> {
         })
     }
 
+    /// The addresses of the key `addresses`, which has to be there.
+    pub(crate) fn addresses<T: FromIterator<IpAddr>>(
+        &self,
+        fields: &Fields<'a>,
+    ) -> Result<T, NamesError> {
+        let expected = "a list of addresses";
+        let list = self.required(fields, "addresses", expected)?;
+        let elements = list.elements(expected)?;
+        let addresses = elements.iter().enumerate();
+        addresses
+            .map(|(place, raw)| list.at(place, raw).address())
+            .collect()
+    }
+
     /// The value of a key that has to be there.
     pub(crate) fn required<'n>(
         &'n self,

@@ -223,13 +223,7 @@ fn pod(node: &Node<'_, '_>) -> Result<Pod, NamesError> {
     };
     let namespace = optional("namespace", "the Pod's namespace, which may be empty")?;
     let on = optional("node", "a node's name")?;
-    let expected = "a list of addresses";
-    let list = node.required(&fields, "addresses", expected)?;
-    let elements = list.elements(expected)?;
-    let addresses = elements.iter().enumerate();
-    let addresses: Result<_, _> = addresses
-        .map(|(place, raw)| list.at(place, raw).address())
-        .collect();
+    let addresses = node.addresses(&fields)?;
     let uid = node.key(&fields, "uid").map(|uid| {
         let expected = "a UUID such as 550e8400-e29b-41d4-a716-446655440000";
         let text = uid.text(usize::MAX, expected)?;
@@ -245,7 +239,7 @@ fn pod(node: &Node<'_, '_>) -> Result<Pod, NamesError> {
         name: name.into(),
         namespace,
         node: on,
-        addresses: addresses?,
+        addresses,
         uid: uid.transpose()?,
         start: start.transpose()?,
         egress: egress.transpose()?,

@@ -147,13 +147,7 @@ fn service(node: &Node<'_, '_>) -> Result<Service, NamesError> {
     let name = name.name(MAX_TEXT, expected)?;
     let namespace = optional("namespace", "the Service's namespace, which may be empty")?;
     let port_name = optional("portName", "the port's name, which may be empty")?;
-    let expected = "a list of addresses";
-    let list = node.required(&fields, "addresses", expected)?;
-    let elements = list.elements(expected)?;
-    let addresses = elements.iter().enumerate();
-    let addresses: Result<_, _> = addresses
-        .map(|(place, raw)| list.at(place, raw).address())
-        .collect();
+    let addresses = node.addresses(&fields)?;
     let expected = "a port from 1 to 65535";
     let port = node.required(&fields, "port", expected)?;
     let number: u16 = port.number(expected)?;
@@ -165,7 +159,7 @@ fn service(node: &Node<'_, '_>) -> Result<Service, NamesError> {
         name: name.into(),
         namespace,
         port_name,
-        addresses: addresses?,
+        addresses,
         port: number,
         protocol: protocol.choice(&[("TCP", 6), ("UDP", 17), ("SCTP", 132)])?,
     })
